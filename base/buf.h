@@ -26,7 +26,7 @@ void buf_init(struct buf *b);
 void buf_fini(struct buf *b);
 void buf_clear(struct buf *b);
 
-/* More memory. For buf_reserve() alone. */
+/* Allocates room for `more` bytes. For buf_reserve() only. */
 void buf_grow(struct buf *b, size_t more);
 
 /* Makes room for `more` bytes and returns where they go; the caller then adds to `len`. */
@@ -37,10 +37,10 @@ static inline char *buf_reserve(struct buf *b, size_t more)
     return b->at + b->len;
 }
 
-/* Exactly so much memory, to be filled without growing. Not less than there is already. */
+/* Makes the allocated memory exactly `room` bytes; `room` must not be less than now. */
 void buf_resize(struct buf *b, size_t room);
 
-/* Here, so that the length of a constant is known when it is compiled. */
+/* Inline, so that the compiler knows the length of a constant. */
 static inline void buf_add(struct buf *b, const void *at, size_t len)
 {
     char *to = buf_reserve(b, len);
@@ -80,8 +80,8 @@ const char *buf_text(struct buf *b);
 
 /* ---- a stream ----
  *
- * Bytes in the order they came: added at the end, taken from the front. Taking moves nothing
- * until half of them are taken, and an empty stream holds no memory: most connections have
+ * Bytes are added at the end and taken from the front. Taken bytes stay in memory until they
+ * are more than half of all. An empty stream holds no memory, because most connections have
  * nothing to keep most of the time. */
 
 /* All zero: empty. */
@@ -94,10 +94,10 @@ void stream_fini(struct stream *s);
 
 void stream_add(struct stream *s, struct bytes bytes);
 
-/* Forgets the first `n` bytes. */
+/* Takes the first `n` bytes off; there must be so many. */
 void stream_take(struct stream *s, size_t n);
 
-/* All that is in it, borrowed until the next change. */
+/* All bytes not taken yet, borrowed until the next change. */
 struct bytes stream_bytes(const struct stream *s);
 
 static inline size_t stream_len(const struct stream *s)

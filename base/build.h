@@ -4,9 +4,9 @@
 
 struct build {
     const char *version;
-    const char *commit; /* the first digits of git's; "": neither git nor the archive said it */
+    const char *commit;   /* git's hash, shortened; "": not known when this was built */
     const char *compiler; /* name and version */
-    const char *full; /* version+commit, as `--version` says it; version, without a commit */
+    const char *full;     /* "version+commit"; "version" where the commit is not known */
 };
 
 /* Static. */

@@ -1,4 +1,4 @@
-/* A borrowed run of bytes: whoever hands one out says how long it lives. Not terminated. */
+/* A borrowed run of bytes without a NUL at its end. The lender says how long the bytes live. */
 #ifndef DUEQ_BASE_BYTES_H
 #define DUEQ_BASE_BYTES_H
 
@@ -32,7 +32,7 @@ static inline bool bytes_equal(struct bytes a, struct bytes b)
     return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
 }
 
-/* Below, at or above 0, as with memcmp(); what is longer comes behind its own beginning. */
+/* Below, at or above 0, as memcmp(); of two that begin alike, the shorter comes first. */
 static inline int bytes_compare(struct bytes a, struct bytes b)
 {
     size_t common = a.len < b.len ? a.len : b.len;
@@ -41,7 +41,7 @@ static inline int bytes_compare(struct bytes a, struct bytes b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-/* Copies `from` to *room, which moves on behind it; returns the copy. */
+/* Copies `from` to *room, moves *room behind the copy, and returns the copy. */
 static inline struct bytes text_put(char **room, struct bytes from)
 {
     struct bytes copied = bytes_of(*room, from.len);

@@ -1,6 +1,6 @@
-/* Decisions use the monotonic clock; the wall clock is for log lines only, because what is due
- * is judged by Redis's clock, never by the node's. Leases use the clock since boot, which goes
- * on while the machine sleeps. Milliseconds and microseconds.
+/* Timeouts use the monotonic clock. Leases use the clock since boot, which goes on while the
+ * machine sleeps. The wall clock is for what people read or write: Redis's clock decides which
+ * jobs are due, never the node's.
  */
 #ifndef DUEQ_BASE_CLOCK_H
 #define DUEQ_BASE_CLOCK_H

@@ -1,4 +1,5 @@
-/* A histogram with bounded relative error, cheap enough for every job. The unit is its owner's.
+/* A histogram with bounded relative error, cheap enough for every job. Its owner chooses the
+ * unit.
  *
  * Log-linear buckets: values up to 64 exactly, above that 32 steps per power of two (error
  * at most 3 %), up to 2^40. A bucket includes its upper bound and not its lower one, as

@@ -117,8 +117,8 @@ bool log_modules_are_valid(const char *modules)
     return parse_modules(modules, parsed) >= 0;
 }
 
-/* Root follows its own links, not those that others may have planted. O_NONBLOCK: a pipe that
- * nobody reads is an error, and holds nobody up. */
+/* Root follows links of its own, not links that others may have planted. O_NONBLOCK: opening a
+ * pipe that nobody reads fails instead of blocking. */
 static int open_now(const char *file)
 {
     int how = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK;
@@ -215,8 +215,8 @@ static size_t print_time(char *to, size_t room)
     return len + (size_t)snprintf(to + len, room - len, ".%03dZ", (int)(now_ms % 1000));
 }
 
-/* How many bytes make up the UTF-8 character at `at`; 0: it is none, or a control character
- * of Latin-1, which terminals obey as well. */
+/* The length in bytes of the UTF-8 character at `at`; 0 if there is none, or a control
+ * character of Latin-1, which terminals obey as well. */
 static unsigned utf8_length(const unsigned char *at)
 {
     static const unsigned char second_min[] = {[0xe0] = 0xa0, [0xf0] = 0x90, [0xff] = 0};
@@ -234,8 +234,8 @@ static unsigned utf8_length(const unsigned char *at)
     return len;
 }
 
-/* A message may quote what a client sent: neither control characters nor what is no UTF-8
- * reaches the output raw. In JSON a stray byte becomes the character of that number. */
+/* A message may quote a client's bytes: control characters and invalid UTF-8 are escaped. In
+ * JSON an invalid byte becomes the character of that number. */
 static void escape(char *to, size_t room, const char *text, bool json)
 {
     const unsigned char *at = (const unsigned char *)text;

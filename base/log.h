@@ -26,14 +26,15 @@ struct log_options {
  * IO_ERROR when the file cannot be opened (errno says why): the old output stays. */
 enum status log_configure(const struct log_options *options) MUST_CHECK;
 
-/* Opens the file anew, after a rotation; on failure the old one stays and the log says so. */
+/* Opens the file anew after a rotation. On failure the old file stays open and a line says so.
+ */
 void log_reopen(void);
 
-/* "debug", "info", "warn", "error"; false when it is none of these. */
+/* "debug", "info", "warn" or "error"; false for any other word. */
 bool log_level_parse(const char *word, enum log_level *level);
 
-/* Who logs: all names that a line may have, ended by NULL. To add one: a line in log.c, and a
- * word in dueq.yaml; tools/check_log_modules.py compares them with the source. */
+/* All modules that log lines may name, ended by NULL. To add a module: a line in log.c and a
+ * line in dueq.yaml; tools/check_log_modules.py compares both with the source. */
 extern const char *const log_modules[];
 
 /* Can `modules` be given to log_configure? */

@@ -14,7 +14,7 @@
 
 #define STALL_MS 10
 
-/* What is due is run in the next turn of the loop; for anything else the kernel's timer is set,
+/* A timer that is due runs in the next turn of the loop. Otherwise the kernel's timer is set,
  * and only when the first due time has changed: a system call less in most turns. */
 static void set_alarm(struct loop *l, int64_t now_mono_ms)
 {
@@ -48,11 +48,15 @@ static void note_stall(struct loop *l, int64_t now_mono_ms)
         l->stall_count++;
         l->stall_total_ms += late_ms;
     }
-    if (late_ms >= LOOP_STALL_TOLD_MS)
-        LOG_WARN("loop",
-                 "stalled for %lld ms: this process, or the machine, stood still or had no "
-                 "processor",
-                 (long long)late_ms);
+    if (late_ms < LOOP_STALL_TOLD_MS)
+        return;
+    LOG_WARN("loop",
+             "stalled for %lld ms: this process, or the machine, stood still or had no "
+             "processor",
+             (long long)late_ms);
+    loop_touch(l);
+    if (l->on_stall)
+        l->on_stall(l->arg);
 }
 
 static void run_timers(struct loop *l)
@@ -73,7 +77,7 @@ static void on_alarm(evutil_socket_t fd, short what, void *arg)
 {
     struct loop *l = arg;
 
-    l->alarm_mono_ms = 0; /* it rings once */
+    l->alarm_mono_ms = 0; /* timer_fd fires once */
     run_timers(l);
 }
 
@@ -100,7 +104,7 @@ struct loop *loop_new(void)
         abort();
     timers_init(&l->timers, clock_mono_ms());
     l->timers.on_sooner = on_sooner;
-    /* Edge-triggered: nobody has to read it. */
+    /* Edge-triggered: timer_fd need not be read. */
     l->alarm = event_new(l->base, l->timer_fd, EV_READ | EV_PERSIST | EV_ET, on_alarm, l);
     l->soon = evtimer_new(l->base, on_soon, l);
     if (!l->alarm || !l->soon)

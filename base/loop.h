@@ -1,8 +1,8 @@
 /* The one event loop of a process: libevent's, with our timers on it.
  *
- * A turn of the loop is: what the descriptors brought, then what the timers brought. All of
- * it sees the same timers_now(). The longest turn is kept, because a stalled loop is the
- * first thing to know about when jobs come late.
+ * A turn of the loop runs the callbacks of descriptors, then those of timers; all timers of a
+ * turn see the same timers_now(). Stalls are counted, because a stalled loop is the first thing
+ * to know about when jobs come late.
  */
 #ifndef DUEQ_BASE_LOOP_H
 #define DUEQ_BASE_LOOP_H
@@ -11,7 +11,7 @@
 
 #include "base/timer.h"
 
-#define LOOP_STALL_TOLD_MS 500 /* a stall of so long is a line in the log */
+#define LOOP_STALL_TOLD_MS 500 /* a stall at least this long is logged */
 
 struct event;
 struct event_base;
@@ -20,14 +20,18 @@ struct loop {
     struct timers timers; /* first: the loop is found from its timers */
     struct event_base *base;
     struct event *alarm; /* of timer_fd, which fires when the first timer is due */
-    struct event *soon;  /* when one is due already: in the next turn */
+    struct event *soon;  /* fires in the next turn, for a timer that is due already */
     int timer_fd;
     int64_t alarm_mono_ms; /* what timer_fd is set to; 0: nothing */
 
     /* A stall: a turn in which a timer has waited more than 10 ms beyond its due time. */
     uint64_t stall_count;
-    int64_t stall_total_ms; /* how long the timers of these turns have waited */
-    int64_t stall_max_ms;   /* the longest wait of all, a stall or not */
+    int64_t stall_total_ms; /* the sum of the longest wait in each such turn */
+    int64_t stall_max_ms;   /* the longest wait of any turn, stalled or not */
+
+    /* After a stall of LOOP_STALL_TOLD_MS, before the timers that waited. May be NULL. */
+    void (*on_stall)(void *arg);
+    void *arg;
 };
 
 /* Never NULL; aborts when the system cannot give an event base. */

@@ -27,7 +27,7 @@ static unsigned distance(struct bytes a, const char *b)
     return row[a.len];
 }
 
-/* Two names of two letters have little in common, however few are changed. */
+/* Short names must be nearer: two changes make any name of two letters into any other. */
 struct nearest nearest_to(struct bytes name)
 {
     size_t steps = name.len < 4 ? name.len / 2 : name.len < 12 ? 2 : name.len / 4;

@@ -1,24 +1,24 @@
-/* "Did you mean": of known names the one that somebody has probably meant. Pure. */
+/* "Did you mean": finds the known name that is nearest to a mistyped one. Pure. */
 #ifndef DUEQ_BASE_NEAREST_H
 #define DUEQ_BASE_NEAREST_H
 
 #include "base/bytes.h"
 
-#define NEAREST_MAX_BYTES 64 /* of a name that is worth a suggestion */
+#define NEAREST_MAX_BYTES 64 /* a longer name gets no suggestion */
 
 struct nearest {
     struct bytes name;  /* as it was written; borrowed */
-    const char *found;  /* one of those offered; NULL: none is near */
-    unsigned steps_max; /* nearer than so is near; gets less with each that is found */
+    const char *found;  /* the nearest name offered; NULL: none is near */
+    unsigned steps_max; /* a name must be nearer than this; `found` lowers it to its distance */
 };
 
 struct nearest nearest_to(struct bytes name);
 
-/* By the letters to insert, remove or change. One whose beginning was written, up to a '_' or a
- * '.', is as near as one wrong letter. */
+/* Offers a known name. Its distance is the letters to insert, remove or change; a name of which
+ * only the beginning was written, up to a '_' or '.', is at distance 1. */
 void nearest_offer(struct nearest *n, const char *known);
 
-/* One that is so near for the caller's own reasons. */
+/* Offers a known name at a distance that the caller decides. */
 void nearest_offer_at(struct nearest *n, const char *known, unsigned steps);
 
 #endif

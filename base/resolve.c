@@ -15,17 +15,17 @@ struct query {
     char *name;
     char *port;
     struct buf found; /* "address:port,..." */
-    const char *why;  /* none was found; NULL: not answered yet, or there is one */
+    const char *why;  /* no address was found; NULL: not answered yet, or one was found */
     struct evdns_getaddrinfo_request *request; /* NULL: answered */
 };
 
-/* Lives until libevent has answered all of it, even when nobody asks any more; and goes in a
- * turn after that, because libevent is not done with it before. */
+/* Lives until libevent has answered all queries, even when its owner has gone; then a later
+ * turn frees it, because libevent still uses it after the last answer. */
 struct resolve_lookup {
-    struct resolve *owner; /* NULL: nobody asks any more */
+    struct resolve *owner; /* NULL: the lookup was cancelled */
     struct loop *loop;
-    struct evdns_base *dns; /* NULL: only addresses */
-    struct timer farewell;
+    struct evdns_base *dns; /* NULL: all servers are addresses */
+    struct timer drained;
     unsigned waiting; /* queries not answered yet, and one for the start itself */
     unsigned count;
     struct query queries[];
@@ -52,9 +52,9 @@ static void lookup_free(struct resolve_lookup *l)
     free(l);
 }
 
-static void on_farewell(struct timer *timer)
+static void on_drained(struct timer *timer)
 {
-    lookup_free(CONTAINER_OF(timer, struct resolve_lookup, farewell));
+    lookup_free(CONTAINER_OF(timer, struct resolve_lookup, drained));
 }
 
 static bool has_found_any(const struct resolve_lookup *l)
@@ -92,7 +92,7 @@ static void collect(struct resolve *r)
     }
 }
 
-/* All are answered, or enough time has gone by. */
+/* All queries are answered, or RESOLVE_PATIENCE_MS are over. */
 static void on_timer(struct timer *timer)
 {
     struct resolve *r = CONTAINER_OF(timer, struct resolve, timer);
@@ -101,7 +101,7 @@ static void on_timer(struct timer *timer)
     note_unknown(r);
     if (l->waiting > 0 && !has_found_any(l)) {
         timer_arm(&r->loop->timers, timer, RESOLVE_PATIENCE_MS);
-        return; /* nothing to begin with */
+        return; /* no address yet */
     }
     collect(r);
     if (l->waiting == 0) {
@@ -115,7 +115,7 @@ static void one_less(struct resolve_lookup *l)
 {
     if (--l->waiting > 0)
         return;
-    timer_arm(&l->loop->timers, l->owner ? &l->owner->timer : &l->farewell, 0);
+    timer_arm(&l->loop->timers, l->owner ? &l->owner->timer : &l->drained, 0);
 }
 
 /* ---- answers ---- */
@@ -153,7 +153,7 @@ static void on_answer(int error, struct evutil_addrinfo *list, void *arg)
 
 /* ---- questions ---- */
 
-/* Cuts "host:port" in two; a port must be there. */
+/* Cuts "host:port" in two; false without a port. */
 static bool take_apart(struct query *q, const char *text, size_t len)
 {
     char *colon, *end;
@@ -192,7 +192,7 @@ static void ask(struct query *q)
 
     if (!l->dns) {
         l->dns = must(evdns_base_new(l->loop->base, 0));
-        /* Without the file it asks 127.0.0.1. */
+        /* Without the file libevent asks 127.0.0.1. */
         (void)evdns_base_resolv_conf_parse(l->dns, DNS_OPTIONS_ALL, l->owner->conf);
     }
     l->waiting++;
@@ -229,7 +229,7 @@ void resolve_start(struct resolve *r, const char *servers)
     l = must(calloc(1, sizeof(*l) + most * sizeof(l->queries[0])));
     l->owner = r;
     l->loop = r->loop;
-    timer_init(&l->farewell, on_farewell);
+    timer_init(&l->drained, on_drained);
     r->lookup = l;
     timer_arm(&r->loop->timers, &r->timer, RESOLVE_PATIENCE_MS);
     l->waiting = 1;
@@ -241,9 +241,9 @@ static void lookup_abandon(struct resolve_lookup *l)
 {
     l->owner = NULL;
     if (l->waiting == 0)
-        timer_arm(&l->loop->timers, &l->farewell, 0);
+        timer_arm(&l->loop->timers, &l->drained, 0);
     for (unsigned i = 0; i < l->count; i++)
-        if (l->queries[i].request) /* it is answered in a later turn */
+        if (l->queries[i].request) /* on_answer comes in a later turn */
             evdns_getaddrinfo_cancel(l->queries[i].request);
 }
 

@@ -1,4 +1,4 @@
-/* How everything ends: one enum, its text for people and its word for the wire.
+/* How operations end: one enum, each value with a text for people and a word for the wire.
  *
  * Two families must never be confused, from Redis to the client's socket:
  *   refused   it did not happen, and repeating it is safe;
@@ -70,7 +70,7 @@ const char *status_text(enum status s);
 /* For programs: a stable lower-case word. Never NULL, static. */
 const char *status_word(enum status s);
 
-/* May it have happened? Everything else that is not OK surely did not. */
+/* May the operation have happened? With any other status but OK it surely did not. */
 bool status_is_unknown(enum status s);
 
 #endif

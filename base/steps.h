@@ -1,7 +1,7 @@
-/* Steps for counting values of any size with bounded relative error, which histograms stand on.
+/* Steps for counting values of any size with bounded relative error: the basis of histograms.
  *
  * Log-linear: values below 2 * 2^bits have a step each, above that each power of two is divided
- * into 2^bits equal steps. Pure arithmetic: who counts brings the array.
+ * into 2^bits equal steps. Pure arithmetic: the caller owns the array of counts.
  */
 #ifndef DUEQ_BASE_STEPS_H
 #define DUEQ_BASE_STEPS_H
@@ -29,8 +29,8 @@ static inline uint64_t steps_end(unsigned step, unsigned bits)
     return ((uint64_t)(step - (shift << bits) + 1) << shift) - 1;
 }
 
-/* The first step of `count` up to which at least `fraction` (0 to 1) of all `total` values lie,
- * and at least one; `count` when there are none. */
+/* The first of `count` steps up to which at least `fraction` (0 to 1) of the `total` values
+ * lie, and at least one value; `count` when there are no values. */
 static inline unsigned steps_quantile(const uint64_t *counts, unsigned count, uint64_t total,
                                       double fraction)
 {

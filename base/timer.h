@@ -1,4 +1,4 @@
-/* Timers on whatever time the caller gives them: the event loop's, or a test's.
+/* Timers on the time that the caller gives them: the event loop's, or a test's.
  *
  * A binary heap of the caller's embedded `struct timer`s. `timers` holds the current time
  * (set by timers_run, read with timers_now) so that everything that happens in one turn of
@@ -28,7 +28,7 @@ struct timers {
     size_t room;
     int64_t now_mono_ms;
     uint64_t next_order;
-    void (*on_sooner)(struct timers *timers); /* the first due time moved forward, or NULL */
+    void (*on_sooner)(struct timers *timers); /* a timer was armed as the first; may be NULL */
 };
 
 void timers_init(struct timers *ts, int64_t now_mono_ms);
@@ -41,35 +41,35 @@ void timer_disarm(struct timers *ts, struct timer *t);
 bool timer_is_armed(const struct timer *t);
 int64_t timers_now(const struct timers *ts);
 
-/* Sets the time and fires what is due. What is armed meanwhile waits for the next call.
- * Returns the milliseconds to the next timer, -1 if there is none. */
+/* Sets the time and fires the timers that are due. A timer armed meanwhile waits for the next
+ * call. Returns the milliseconds to the next timer, -1 if there is none. */
 int64_t timers_run(struct timers *ts, int64_t now_mono_ms);
 
-/* Calls that have ended, and are told so in a later turn.
+/* Calls that have ended; their callers are told in a later turn of the loop.
  *
- * Nobody is called back from inside the call that submits, or cancels: what is refused,
- * cancelled or over gets in line here, and a timer without delay tells them, one after the
- * other. What ends while they are told waits for the turn after that.
+ * No caller is called back from inside its own call that submits or cancels. A call that was
+ * refused, was cancelled or is done gets in line here, and a timer without delay tells all that
+ * are in line, in order. A call that ends meanwhile waits for the next turn.
  */
 
 struct later {
     struct timers *timers;
     struct timer timer;
     struct list ended;
-    struct list telling; /* those of this turn */
+    struct list telling; /* to be told in this turn */
     void (*tell)(struct later *later, struct list *link);
 };
 
-/* `tell` gets each in the order in which they were added, its link on no list any more. It may
- * add others, but not end the `later` itself. */
+/* `tell` gets the links in the order of later_add(), each on no list any more. It may add
+ * links, but must not call later_fini(). */
 void later_init(struct later *l, struct timers *timers,
                 void (*tell)(struct later *later, struct list *link));
 void later_fini(struct later *l); /* when it is idle */
 
-/* The link must be on no list. Until it is told list_remove() takes it back. */
+/* The link must be on no list. list_remove() takes it back, until `tell` has it. */
 void later_add(struct later *l, struct list *link);
 
-/* Nobody to be told? The one that is being told does not count. */
+/* Is nobody in line? The link that `tell` has just got does not count. */
 bool later_is_idle(const struct later *l);
 
 #endif

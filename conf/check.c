@@ -1,7 +1,7 @@
-/* What must hold between keys. Each rule reports at the key that the operator will change.
+/* Rules between keys. Each rule complains about the key that the operator will change.
  *
- * To add a rule: a function, and a line in `rules` with the keys it looks at. What must hold in
- * a row of `topics` is in topics.c, in `ha` in check_ha.c, in `vip` in check_vip.c.
+ * To add a rule: a function, and a line in `rules` with the keys it looks at. The rules of
+ * `topics` are in topics.c, of `ha` in check_ha.c, of `vip` in check_vip.c.
  */
 #include "conf/check.h"
 
@@ -142,7 +142,7 @@ static void let_a_body_out(struct conf_draft *d)
             "be handed out");
 }
 
-/* The same, and what is around it. */
+/* Room in a request for the JSON around a body. */
 #define AROUND_A_BODY_BYTES 4096
 
 static void let_a_body_in(struct conf_draft *d)
@@ -163,7 +163,7 @@ static void let_a_request_in(struct conf_draft *d)
                        "must be at least limits.http_body_bytes");
 }
 
-/* ---- `store`: what is for one kind of Redis only, and times that need an order ---- */
+/* ---- `store`: keys for one kind of Redis only, and times that need an order ---- */
 
 static enum conf_address_kind kind_of(const struct conf_draft *d)
 {

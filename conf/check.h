@@ -1,17 +1,17 @@
-/* What the checks between keys share: check*.c. */
+/* Shared by the checks between keys: check*.c. */
 #ifndef DUEQ_CONF_CHECK_H
 #define DUEQ_CONF_CHECK_H
 
 #include "conf/draft.h"
 
 #define CHECK_KEYS_MAX (3 + CONF_PORTS)
-#define CHECK_WHY_MAX  1024 /* bytes of a complaint; what is longer is cut */
+#define CHECK_WHY_MAX  1024 /* bytes of a complaint; a longer one is cut */
 
 /* The keys of all ports for clients. */
-#define CHECK_PORT_KEYS            CONF_PORT_LIST(CHECK_PORT_KEY)
-#define CHECK_PORT_KEY(name, word) word ".listen",
+#define CHECK_PORT_KEYS                 CONF_PORT_LIST(CHECK_PORT_KEY)
+#define CHECK_PORT_KEY(name, word, ...) word ".listen",
 
-/* Judged only when none of the keys that it looks at is bad. */
+/* A rule is judged only when none of its keys is bad. */
 struct check_rule {
     void (*judge)(struct conf_draft *d);
     const char *keys[CHECK_KEYS_MAX];
@@ -19,11 +19,11 @@ struct check_rule {
 
 void check_rules(struct conf_draft *d, const struct check_rule *these, size_t count);
 
-/* Says what is wrong with the key `path`, at its place. */
+/* Complains about the key `path`, at the place of its value. */
 void check_complain(struct conf_draft *d, const char *path, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The text of `file`, without its end of line, becomes *secret; or a complaint about the key
+/* Reads the text of `file`, without its end of line, into *secret, or complains about the key
  * `path`. */
 void check_read_secret(struct conf_draft *d, const char *path, const char *file, char **secret);
 
@@ -31,11 +31,11 @@ void check_read_secret(struct conf_draft *d, const char *path, const char *file,
  * run. */
 void check_program(struct conf_draft *d, const char *path, const char *program);
 
-/* Is it 0.0.0.0 (AF_INET) or :: (AF_INET6), however that is written? */
+/* Is the address 0.0.0.0 (AF_INET) or :: (AF_INET6), in any spelling? */
 bool check_is_everywhere(const struct conf_address *address, int family);
 
-/* The key of the port that listens at that address; of a port's own address: of one before it.
- * NULL: none does. */
+/* The key of the port that listens at the address, or NULL. For the address of a port itself,
+ * only the ports before that port are looked at. */
 const char *check_port_at(const struct conf_draft *d, const struct conf_address *address);
 
 /* Of the section `ha`; in check_ha.c. */

@@ -1,4 +1,5 @@
-/* What must hold in `ha`. A standalone node needs none of it, and may have it all the same. */
+/* The rules of `ha`. A standalone node needs none of its keys, and may have them all the same.
+ */
 #include "conf/check.h"
 
 #include <stdio.h>
@@ -98,7 +99,7 @@ static bool is_loopback(const char *host)
     return !strncmp(host, "127.", 4) || !strcmp(host, "::1") || !strcmp(host, "localhost");
 }
 
-/* Of "host:port,[host]:port": are they all of this machine, and so the whole cluster? */
+/* "host:port,[host]:port": are all hosts loopback, and so the whole cluster on this machine? */
 static bool are_all_loopback(const char *servers)
 {
     char host[256];
@@ -164,7 +165,7 @@ static void want_an_address_for_dueqctl(struct conf_draft *d)
                        "they reach this one, such as 10.0.0.1:8000; or \"\", no HTTP");
 }
 
-/* Of a path in ZooKeeper. */
+/* ZooKeeper takes no such component of a path. */
 static bool is_dots(const char *name)
 {
     return !strcmp(name, ".") || !strcmp(name, "..");
@@ -178,7 +179,7 @@ static void want_names_of_znodes(struct conf_draft *d)
         check_complain(d, "node.id", "ZooKeeper takes no such name");
 }
 
-/* Better now than at the first failover. */
+/* A hook that cannot run is told now, not at the first failover. */
 static void want_a_hook_that_runs(struct conf_draft *d)
 {
     if (has_others(d) && *d->conf->ha.hook)

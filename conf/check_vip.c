@@ -1,9 +1,9 @@
-/* What must hold in `vip`, and between it and the rest. Where vip.address is empty, nothing of
- * it is used, and nothing is said.
+/* The rules of `vip`, and those between `vip` and other sections. Nothing is checked while
+ * vip.address is empty.
  *
  * Addresses are compared as the network does, not as they are written. ha/vip/address.h reads
- * the same list later on and knows nothing of keys; here the operator is told what is wrong
- * with it.
+ * the same list later and knows nothing of keys; this file tells the operator what is wrong
+ * with the list.
  */
 #include "conf/check.h"
 
@@ -89,7 +89,7 @@ static const char *why_not_v6(const struct in6_addr *address)
     return NULL;
 }
 
-/* NULL: a host of a cluster can have it. */
+/* NULL: a host of a cluster can have the address. */
 static const char *why_not(const struct ip *ip)
 {
     return ip->family == AF_INET ? why_not_v4(ntohl(ip->at.v4.s_addr)) : why_not_v6(&ip->at.v6);
@@ -105,7 +105,7 @@ static const struct ip *find(const struct ips *these, const struct ip *one)
     return NULL;
 }
 
-/* False, with a complaint for people. */
+/* False: the address is refused, and `why` says why. */
 static bool take(struct ips *these, const char *text, size_t len, char *why, size_t room)
 {
     struct ip ip;
@@ -138,7 +138,7 @@ static bool take(struct ips *these, const char *text, size_t len, char *why, siz
     return true;
 }
 
-/* False: it is no such list, and `why` says what to do. */
+/* False: the text is no such list, and `why` says what to do. */
 static bool read_list(const struct conf_draft *d, struct ips *these, char *why, size_t room)
 {
     const char *text = d->conf->vip.address;
@@ -155,7 +155,7 @@ static bool read_list(const struct conf_draft *d, struct ips *these, char *why, 
     }
 }
 
-/* False: it is not wanted, or that has been complained of. */
+/* False: no address is wanted, or the list is wrong, which another rule complains of. */
 static bool has_list(const struct conf_draft *d, struct ips *these)
 {
     char why[CHECK_WHY_MAX];
@@ -190,7 +190,7 @@ static bool has_family(const struct ips *these, int family)
     return false;
 }
 
-/* The port is open before the address is there, and stays when it has gone. */
+/* A port is open before the address is on this host, and stays open after that. */
 static void want_it_everywhere(struct conf_draft *d, const char *key,
                                const struct conf_address *listen, const struct ips *these)
 {

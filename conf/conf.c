@@ -12,7 +12,7 @@
 #define FILE_BYTES_MAX (256 * 1024)
 #define PATH_BYTES_MAX 100 /* of a key on the command line */
 
-#define X(name, word) [PORT_##name] = {word, word ".listen"},
+#define X(name, word, ...) [PORT_##name] = {word, word ".listen"},
 static const struct {
     const char *word, *key;
 } ports[] = {CONF_PORT_LIST(X)};
@@ -61,7 +61,7 @@ static void expand_and_set(struct conf_draft *d, const struct conf_place *place,
     buf_fini(&why);
 }
 
-/* Something stands where the key's value should, and it is no text. */
+/* The value of the key is no text. */
 static void complain_shape(struct conf_draft *d, const struct conf_place *place,
                            const struct conf_key *key, const struct yaml_item *item)
 {
@@ -93,7 +93,7 @@ static void take_key(struct conf_draft *d, const struct conf_place *at_key,
         complain_shape(d, at_value, key, item);
 }
 
-/* The list itself, or what stands in it. Without any row it may be nothing. */
+/* The list itself, or an item in it. A list without rows may be written as nothing. */
 static void take_list(struct conf_draft *d, const struct conf_place *place,
                       const struct conf_key *key, const struct yaml_item *item)
 {
@@ -108,7 +108,8 @@ static void take_list(struct conf_draft *d, const struct conf_place *place,
         complain_shape(d, place, key, item);
 }
 
-/* The keys below an unknown section say more than it would itself. */
+/* The keys below an unknown section are complained of, which says more than the section would.
+ */
 static bool has_keys_below(const struct yaml_items *items, size_t i)
 {
     size_t len = strlen(items->at[i].path);
@@ -134,7 +135,7 @@ static const struct yaml_item *find_earlier(const struct yaml_items *items, size
     return NULL;
 }
 
-/* In a list that should not be one: that has been said. */
+/* Is the item in a list that should be none? That has been complained of. */
 static bool is_stray(const struct conf_draft *d, const struct conf_key *key,
                      const struct yaml_item *item)
 {
@@ -197,7 +198,7 @@ static void take_file(struct conf_draft *d, const char *file)
 
 /* ---- the command line ---- */
 
-/* Taken as it is: variables are the shell's business there. */
+/* The text is taken as it is: variables are the shell's business. */
 static void take_set(struct conf_draft *d, const char *set)
 {
     static const struct conf_place place = {FROM_SET, NULL, 0, 0};
@@ -278,7 +279,7 @@ struct log_options conf_log_options(const struct conf *conf)
 
 /* ---- reloading ---- */
 
-/* Values are compared as they are written: one rule for all kinds. */
+/* Values are compared in their printed form, which serves all kinds. */
 static bool is_same(const struct conf_key *key, const struct conf *a, const struct conf *b)
 {
     struct buf text_a = BUF_INIT, text_b = BUF_INIT;
@@ -320,8 +321,8 @@ void conf_reload(struct conf *running, struct conf *fresh, struct buf *taken,
 
 /* ---- print ---- */
 
-/* Secrets are texts. One that came from a file is told by that file's name: each has such a key
- * beside it. */
+/* Secrets are texts. A secret read from a file is printed as "": the key beside it names the
+ * file. */
 static const char *hide(const struct conf_key *key, const struct conf *conf)
 {
     char path[64];
@@ -332,7 +333,7 @@ static const char *hide(const struct conf_key *key, const struct conf *conf)
     return **secret && !**file ? " \"***\"" : " \"\"";
 }
 
-/* Behind the key's colon. A list has lines of its own. */
+/* Prints the text behind the key's colon. A list has lines of its own. */
 static void print_value(const struct conf_key *key, const struct conf *conf, struct buf *to)
 {
     if (key->is_secret) {
@@ -343,7 +344,7 @@ static void print_value(const struct conf_key *key, const struct conf *conf, str
     }
 }
 
-/* Its section, "" when it is in none, and its name there. */
+/* The key's section; "" for a key in none. */
 static struct bytes section_of(const struct conf_key *key)
 {
     const char *dot = strchr(key->path, '.');

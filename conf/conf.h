@@ -1,20 +1,20 @@
-/* What an operator can decide about a node, and how it becomes one plain struct.
+/* The configuration of a node: everything an operator can set, as one plain struct.
  *
- * A value comes from, later wins: the default in the table of keys (table.c), the file, the
- * command line's --set. Then the whole is checked. All mistakes are reported at once, each as
- * `file:line:column: key: message`, and a configuration with a mistake never comes to exist.
+ * A value comes from the default in the table of keys (table.c), the file, or the command
+ * line's --set; the later source wins. Then the whole is checked. All mistakes are reported at
+ * once, each as `file:line:column: key: message`; with a mistake no configuration is returned.
  *
  *   table.c   the keys: path, kind, field, default, range, help. To add a key: a field here,
  *             a line there, a paragraph in dueq.yaml; a test holds the three together
  *   kind.c    what each kind of value accepts and how it is written
- *   topics.c  the list `topics`: its rows, what must hold in each
+ *   topics.c  the list `topics`: its rows and their checks
  *   value.c   text to number, size, duration, address and back; pure
  *   yaml.c    the file as a flat list of (path, text, line, column); nobody else sees libyaml
- *   check.c   what must hold between keys, and what is worked out from several;
- *             check_ha.c, check_vip.c: the same of `ha` and `vip`
- *   draft.c   a configuration on its way: the file's bytes, ${NAME} in it, each value
+ *   check.c   rules between keys, and values derived from several keys;
+ *             check_ha.c, check_vip.c: the same for `ha` and `vip`
+ *   draft.c   a configuration being read: the file's bytes, ${NAME} in it, each value
  *   errors.c  the list of mistakes
- *   conf.c    all of it in order, and which changes a running node can take; the effective
+ *   conf.c    loading, from the first step to the last; reloading; printing the effective
  *             configuration, and the table for --help
  */
 #ifndef DUEQ_CONF_CONF_H
@@ -28,6 +28,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "base/topic_settings.h"
 #include "conf/errors.h"
 #include "conf/ports.h"
 
@@ -45,48 +46,48 @@ struct conf_address {
     char *text;    /* as written, never NULL */
     char *host;    /* TCP: a name or an address, IPv6 without brackets; else NULL */
     char *path;    /* UNIX: absolute; else NULL */
-    unsigned port; /* TCP; 0 to listen on: the system chooses */
+    unsigned port; /* TCP; listening on 0: the system chooses */
 };
 
 enum conf_backoff { CONF_BACKOFF_NONE, CONF_BACKOFF_FIXED, CONF_BACKOFF_EXPONENTIAL };
 
 /* The keys of a row of `topics`. */
+#define TOPIC_KEYS_DURATION(name) TOPIC_##name,
+#define TOPIC_KEYS_COUNT(name)    TOPIC_##name,
+#define TOPIC_KEYS_SWITCH(name)   TOPIC_##name,
+#define TOPIC_KEYS_BACKOFF(name) \
+    TOPIC_##name##_KIND, TOPIC_##name##_BASE, TOPIC_##name##_CAP, TOPIC_##name##_JITTER,
+
 enum conf_topic_key {
     TOPIC_NAME,
-    TOPIC_TTR,
-    TOPIC_PRIORITY,
-    TOPIC_MAX_TRIES,
-    TOPIC_BACKOFF_KIND,
-    TOPIC_BACKOFF_BASE,
-    TOPIC_BACKOFF_CAP,
-    TOPIC_BACKOFF_JITTER,
-    TOPIC_TTL,
-    TOPIC_DEAD_MAX,
-    TOPIC_DEAD_AGE,
-    TOPIC_HISTORY,
-    TOPIC_KEY_COUNT
+#define X(name, word, field, kind, ...) TOPIC_KEYS_##kind(name)
+    TOPIC_SETTING_LIST(X)
+#undef X
+        TOPIC_KEY_COUNT
 };
 
 #define CONF_TOPICS_MAX     100 /* rows */
 #define CONF_TOPIC_NAME_MAX 200 /* bytes of a name, `*` included */
 
-/* A row of `topics`. What is not given is 0, and means nothing. */
+struct conf_topic_backoff {
+    enum conf_backoff kind; /* given when any key of the backoff is */
+    int64_t base_ms;
+    int64_t cap_ms;
+    unsigned jitter_percent;
+};
+
+#define TOPIC_TYPE_DURATION int64_t
+#define TOPIC_TYPE_COUNT    unsigned
+#define TOPIC_TYPE_SWITCH   bool
+#define TOPIC_TYPE_BACKOFF  struct conf_topic_backoff
+
+/* A row of `topics`. A field that is not given is 0, and means nothing. */
 struct conf_topic {
     unsigned given; /* 1 << enum conf_topic_key of each */
-    char *name;     /* a topic, or the beginning of some and `*`; never NULL */
-    int64_t ttr_ms;
-    unsigned priority;
-    unsigned max_tries;
-    struct {
-        enum conf_backoff kind; /* given when anything of the backoff is */
-        int64_t base_ms;
-        int64_t cap_ms;
-        unsigned jitter_percent;
-    } backoff;
-    int64_t ttl_ms;
-    unsigned dead_max;
-    int64_t dead_age_ms;
-    bool history;
+    char *name;     /* a topic, or a prefix and `*`; never NULL */
+#define X(name, word, field, kind, ...) TOPIC_TYPE_##kind field;
+    TOPIC_SETTING_LIST(X)
+#undef X
 };
 
 struct conf_topics {
@@ -102,7 +103,7 @@ enum conf_ha_on_loss { HA_ON_LOSS_STOP, HA_ON_LOSS_FAILSAFE };
 
 enum conf_appendfsync { APPENDFSYNC_ALWAYS, APPENDFSYNC_EVERYSEC };
 
-/* Texts are never NULL and belong to the conf. dueq.yaml says what each one means. */
+/* Texts are never NULL and belong to the conf. dueq.yaml explains each key. */
 struct conf {
     struct {
         char *id; /* the host's name where none was given */
@@ -117,7 +118,7 @@ struct conf {
     } log;
     struct {
         struct conf_address redis; /* all but OFF; SENTINELS, CLUSTER: the text alone */
-        char *password;            /* "": none; that of password_file has been read already */
+        char *password;            /* "": none; password_file has been read into it */
         char *password_file;
         char *sentinel_password; /* the same */
         char *sentinel_password_file;
@@ -136,7 +137,7 @@ struct conf {
         unsigned min_replicas;
         int64_t replica_timeout_ms;
         enum conf_appendfsync appendfsync;
-        size_t memory_bytes; /* 0: half of what there is */
+        size_t memory_bytes; /* 0: half of the machine's, or of the control group's limit */
         char *redis_server;
     } store;
     struct conf_address listen[CONF_PORTS]; /* by port: OFF or TCP */
@@ -150,7 +151,7 @@ struct conf {
     } http;
     struct {
         size_t body_bytes;
-        unsigned connections;             /* per protocol; 0: see app_connections_max() */
+        unsigned connections;             /* per protocol; 0: see wiring_connections_max() */
         unsigned connections_per_address; /* the same; 0: no limit of its own */
         unsigned pipelined;               /* per connection */
         unsigned waiting;
@@ -171,11 +172,11 @@ struct conf {
     struct {
         enum conf_ha_mode mode;
         char *zookeeper;        /* "host:port,host:port" */
-        char *auth, *auth_file; /* "user:password"; that of auth_file has been read */
+        char *auth, *auth_file; /* "user:password"; auth_file has been read into auth */
         char *cluster;
         int64_t session_ms;         /* T */
         struct conf_address peer;   /* OFF or TCP */
-        char *secret, *secret_file; /* that of secret_file has been read already */
+        char *secret, *secret_file; /* secret_file has been read into secret */
         enum conf_ha_on_loss on_loss;
         unsigned priority;
         bool no_failover;
@@ -186,7 +187,7 @@ struct conf {
     } ha;
     struct {
         char *address;   /* up to four, with commas between; "": there is none */
-        char *interface; /* "": the one that has an address of the same subnet */
+        char *interface; /* "": the interface with an address of the same subnet */
         char *hook;      /* "": the kernel has the address */
     } vip;
     struct {
@@ -200,7 +201,7 @@ struct conf_request {
     const char *const *sets; /* "store.redis=127.0.0.1:6379", last wins */
     size_t set_count;
     const char *(*get_env)(const char *name); /* NULL: the process's environment */
-    /* Files have to be regular ones: a pipe could block, and has been read empty. */
+    /* Only regular files are read: a pipe could block, and the start has read it empty. */
     bool is_reload;
 };
 
@@ -217,19 +218,19 @@ static inline bool conf_has_others(const struct conf *conf)
 
 bool conf_topic_has(const struct conf_topic *topic, enum conf_topic_key key);
 
-/* As YAML that reads back to the same configuration, but for secrets: those are "***". */
+/* Prints YAML that reads back to the same configuration, but for secrets, which are "***". */
 void conf_print(const struct conf *conf, FILE *to);
 
-/* Every key with its default, its range and a line of help. */
+/* Prints every key with its default, its range and a line of help. */
 void conf_print_keys(FILE *to);
 
-/* Moves into `running` what a running node can take from `fresh`, and says what changed:
- * the keys taken and the keys that need a restart are added to the two buffers, separated by
+/* Moves the changed reloadable values from `fresh` into `running`. Adds the names of these keys
+ * to `taken`, and those of changed keys that need a restart to `need_restart`, separated by
  * ", ". Texts of reloadable keys borrowed from `running` die with `fresh`. */
 void conf_reload(struct conf *running, struct conf *fresh, struct buf *taken,
                  struct buf *need_restart);
 
-/* What base/log wants to hear; borrows from `conf`. */
+/* The options for base/log; texts are borrowed from `conf`. */
 struct log_options conf_log_options(const struct conf *conf);
 
 #endif

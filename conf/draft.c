@@ -9,7 +9,7 @@
 
 #define CHUNK_BYTES 4096
 
-/* Returns false with errno set, EFBIG when there is more than `bytes_max`. */
+/* False: errno is set, to EFBIG when the file has more than `bytes_max`. */
 static bool read_all(int fd, size_t bytes_max, struct buf *to)
 {
     size_t start = to->len;
@@ -76,7 +76,7 @@ static size_t name_length(const char *at)
     return *at >= '0' && *at <= '9' ? 0 : strspn(at, letters);
 }
 
-/* `at` is behind "${". */
+/* Parses a reference; `at` points behind "${". */
 static bool parse_reference(const char *at, struct reference *ref)
 {
     size_t len = name_length(at);
@@ -96,7 +96,7 @@ static bool parse_reference(const char *at, struct reference *ref)
     return true;
 }
 
-/* Returns behind the reference, NULL with `why` when it has no value. */
+/* Returns the place behind the reference, or NULL with `why` when it has no value. */
 static const char *expand_one(const char *at, const char *(*get_env)(const char *),
                               struct buf *to, struct buf *why)
 {
@@ -104,7 +104,7 @@ static const char *expand_one(const char *at, const char *(*get_env)(const char 
     const char *value;
 
     if (!parse_reference(at, &ref)) {
-        /* Not quoted: it may be a piece of a password. */
+        /* The text is not quoted, because it may be a piece of a password. */
         buf_add_text(why, "expected ${NAME} or ${NAME:-default} ($${ stands for a plain ${)");
         return NULL;
     }
@@ -160,7 +160,7 @@ void draft_complain_unexpected(struct conf_draft *d, const struct conf_place *pl
     buf_fini(&expected);
 }
 
-/* A secret is not shown, nor what stands where people write a password into an address. */
+/* Neither a secret is shown, nor a password that somebody wrote into an address. */
 void draft_complain_value(struct conf_draft *d, const struct conf_place *place,
                           const struct conf_key *key, const char *text)
 {

@@ -1,7 +1,7 @@
 /* Mistakes in a configuration, collected so that an operator sees all of them at once.
  *
- * What is quoted from outside (keys, values) is made harmless here: no control character
- * reaches the terminal, and the list has an end.
+ * Quoted keys and values come from outside: control characters are escaped, and the list has a
+ * limit.
  */
 #ifndef DUEQ_CONF_ERRORS_H
 #define DUEQ_CONF_ERRORS_H

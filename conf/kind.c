@@ -1,4 +1,4 @@
-/* The kinds whose values are texts, and addresses, which are more than that. */
+/* The kinds of value; see kind.h. */
 #include "conf/kind.h"
 
 #include <stdlib.h>

@@ -24,6 +24,19 @@ static const char *const appendfsync_words[] = {"always", "everysec", NULL};
 static const char *const backoff_words[] = {"none", "fixed", "exponential", NULL};
 
 /* clang-format off */
+
+/* The keys of the dialects, each behind its "listen" (conf/ports.h). */
+#define GMQ_KEYS \
+    {"gmq.strict", &kind_bool, AT(gmq.strict), "false", \
+     .is_reloadable = true, .help = "numbers as strings and errors as results, like gmq"}, \
+    {"gmq.pop_wait", &kind_duration, AT(gmq.pop_wait_ms), "2s", 0, SECONDS(29), \
+     .is_reloadable = true, .help = "how long Service.Pop waits for a job"},
+#define HTTP_KEYS \
+    {"http.metrics_topics", &kind_count, AT(http.metrics_topics), "100", 0, 1000, \
+     .is_reloadable = true, .help = "topics with job counts of their own in the metrics"}, \
+    {"http.hosts", &kind_hosts, AT(http.hosts), "", 0, 4096, \
+     .is_reloadable = true, .help = "names the node may be called by; empty: any"},
+
 const struct conf_key conf_keys[] = {
     {"node.id", &kind_name, AT(node.id), "", 0, 64,
      .help = "this node's name in logs; empty: the host's name"},
@@ -82,19 +95,10 @@ const struct conf_key conf_keys[] = {
     {"store.redis_server", &kind_text, AT(store.redis_server), "redis-server", 1, PATH_BYTES,
      .help = "embedded Redis: the program"},
 
-    {"gmq.listen", &kind_listen, AT(listen[PORT_GMQ]), "127.0.0.1:9503",
-     .help = "where clients in the manner of gmq connect"},
-    {"gmq.strict", &kind_bool, AT(gmq.strict), "false",
-     .is_reloadable = true, .help = "numbers as strings and errors as results, like gmq"},
-    {"gmq.pop_wait", &kind_duration, AT(gmq.pop_wait_ms), "2s", 0, SECONDS(29),
-     .is_reloadable = true, .help = "how long Service.Pop waits for a job"},
-
-    {"http.listen", &kind_listen, AT(listen[PORT_HTTP]), "127.0.0.1:8000",
-     .help = "where the HTTP API, health and metrics are"},
-    {"http.metrics_topics", &kind_count, AT(http.metrics_topics), "100", 0, 1000,
-     .is_reloadable = true, .help = "topics with job counts of their own in the metrics"},
-    {"http.hosts", &kind_hosts, AT(http.hosts), "", 0, 4096,
-     .is_reloadable = true, .help = "names the node may be called by; empty: any"},
+#define X(name, word, fallback, text, ...) \
+    {word ".listen", &kind_listen, AT(listen[PORT_##name]), fallback, .help = text}, __VA_ARGS__
+    CONF_PORT_LIST(X)
+#undef X
 
     {"limits.body_bytes", &kind_size, AT(limits.body_bytes), "1MiB", 1, MIB(64),
      .is_reloadable = true, .help = "the largest body of a job"},
@@ -177,37 +181,35 @@ const struct conf_key conf_keys[] = {
      .help = "the longest pause before a restart"},
 };
 
+#define TOPIC_DURATION(name, word, field, max, text) \
+    [TOPIC_##name] = {"topics." word, &kind_duration, ROW(field), NULL, 0, max, .help = text},
+#define TOPIC_COUNT(name, word, field, max, text) \
+    [TOPIC_##name] = {"topics." word, &kind_count, ROW(field), NULL, 0, max, .help = text},
+#define TOPIC_SWITCH(name, word, field, max, text) \
+    [TOPIC_##name] = {"topics." word, &kind_bool, ROW(field), NULL, .help = text},
+#define TOPIC_BACKOFF(name, word, field, max, text) \
+    [TOPIC_##name##_KIND] = {"topics." word ".kind", &kind_word, ROW(field.kind), NULL, \
+     .words = backoff_words, .help = "how a job rests between its tries"}, \
+    [TOPIC_##name##_BASE] = {"topics." word ".base", &kind_duration, ROW(field.base_ms), NULL, \
+     1, DAYS(30), .help = "the rest, or the first of the growing ones"}, \
+    [TOPIC_##name##_CAP] = {"topics." word ".cap", &kind_duration, ROW(field.cap_ms), NULL, \
+     1, DAYS(30), .help = "up to which the rests grow; left out: 30d"}, \
+    [TOPIC_##name##_JITTER] = {"topics." word ".jitter", &kind_percent, \
+     ROW(field.jitter_percent), NULL, 0, 100, \
+     .help = "how much longer or shorter a rest may be, by chance"},
+
 const struct conf_key conf_topic_keys[TOPIC_KEY_COUNT] = {
     [TOPIC_NAME] = {"topics.name", &kind_topics, ROW(name), NULL, 1, CONF_TOPIC_NAME_MAX,
      .help = "which topics the row is for"},
-    [TOPIC_TTR] = {"topics.ttr", &kind_duration, ROW(ttr_ms), NULL, 0, DAYS(7),
-     .help = "a job's time to run, where its push gives none; 0s: gone once delivered"},
-    [TOPIC_PRIORITY] = {"topics.priority", &kind_count, ROW(priority), NULL, 0, UINT32_MAX,
-     .help = "a job's priority, where its push gives none; 0 is the most urgent"},
-    [TOPIC_MAX_TRIES] = {"topics.max_tries", &kind_count, ROW(max_tries), NULL, 0, 65534,
-     .help = "deliveries without an acknowledgement, then the job is dead; 0: any number"},
-    [TOPIC_BACKOFF_KIND] = {"topics.backoff.kind", &kind_word, ROW(backoff.kind), NULL,
-     .words = backoff_words, .help = "how a job rests between its tries"},
-    [TOPIC_BACKOFF_BASE] = {"topics.backoff.base", &kind_duration, ROW(backoff.base_ms), NULL,
-     1, DAYS(30), .help = "the rest, or the first of the growing ones"},
-    [TOPIC_BACKOFF_CAP] = {"topics.backoff.cap", &kind_duration, ROW(backoff.cap_ms), NULL,
-     1, DAYS(30), .help = "up to which the rests grow; left out: 30d"},
-    [TOPIC_BACKOFF_JITTER] = {"topics.backoff.jitter", &kind_percent, ROW(backoff.jitter_percent),
-     NULL, 0, 100, .help = "how much longer or shorter a rest may be, by chance"},
-    [TOPIC_TTL] = {"topics.ttl", &kind_duration, ROW(ttl_ms), NULL, 0, DAYS(3650),
-     .help = "a job not acknowledged after so long is dead; 0s: never"},
-    [TOPIC_DEAD_MAX] = {"topics.dead_max", &kind_count, ROW(dead_max), NULL, 0, UINT32_MAX,
-     .help = "so many dead jobs are kept, the newest; 0: all"},
-    [TOPIC_DEAD_AGE] = {"topics.dead_age", &kind_duration, ROW(dead_age_ms), NULL, 0, DAYS(3650),
-     .help = "dead jobs are kept for so long; 0s: for ever"},
-    [TOPIC_HISTORY] = {"topics.history", &kind_bool, ROW(history), NULL,
-     .help = "write down what its jobs go through"},
+#define X(name, word, field, kind, bytes, max, built_in, help) TOPIC_##kind(name, word, field, max, help)
+    TOPIC_SETTING_LIST(X)
+#undef X
 };
 /* clang-format on */
 
 const size_t conf_key_count = sizeof(conf_keys) / sizeof(*conf_keys);
 
-/* Both tables, one behind the other; NULL: that was all. */
+/* Key number i of both tables, one behind the other; NULL: there are no more. */
 static const struct conf_key *key_at(size_t i)
 {
     if (i < conf_key_count)

@@ -130,7 +130,7 @@ static void fini_list(void *field)
     *topics = (struct conf_topics){NULL, 0};
 }
 
-/* What stands in rows is read key by key; as a text there is only the list without any. */
+/* Rows are read key by key; only the empty list is a text. */
 static bool set_list(const struct conf_key *key, const char *text, void *field)
 {
     if (strcmp(text, "[]") != 0)
@@ -139,7 +139,7 @@ static bool set_list(const struct conf_key *key, const char *text, void *field)
     return true;
 }
 
-/* "backoff.kind": the first word of what is behind "topics.", if there is one more. */
+/* The part a row's key is in: "backoff" for "topics.backoff.kind", "" for "topics.ttr". */
 static struct bytes part_of(const struct conf_key *key)
 {
     const char *name = strchr(key->path, '.') + 1, *dot = strchr(name, '.');

@@ -1,7 +1,7 @@
-/* The list `topics`: what its rows are made of.
+/* The list `topics` and its rows.
  *
- * Each row is a struct conf_topic, whose keys are a table like that of all others; so reading a
- * value of a row, refusing and printing it is no different. What is, stands here.
+ * A row is a struct conf_topic with a table of keys (table.h); its values are read, refused and
+ * printed like all others. This file has the rest.
  */
 #ifndef DUEQ_CONF_TOPICS_H
 #define DUEQ_CONF_TOPICS_H
@@ -9,13 +9,13 @@
 #include "conf/conf.h"
 #include "conf/draft.h"
 
-/* Begins a new row, at the end of the list, with nothing given. */
+/* Adds an empty row at the end of the list. */
 void topics_add(struct conf_draft *d, const struct conf_place *place);
 
-/* The key stands in the last row. */
+/* Marks the key as given in the last row. */
 void topics_give(struct conf_draft *d, const struct conf_key *key);
 
-/* What must hold in each row, and of their number. */
+/* Checks the number of rows, and each row. */
 void topics_check(struct conf_draft *d);
 
 #endif

@@ -23,7 +23,7 @@ bool value_parse_bool(const char *text, bool *value)
     return true;
 }
 
-/* Returns behind the digits, or NULL where there are none or too many for the type. */
+/* Returns the place behind the digits, or NULL for no digits or too many for the type. */
 static const char *parse_digits(const char *text, int64_t *value)
 {
     const char *at = text;
@@ -88,7 +88,7 @@ bool value_parse_word(const char *text, const char *const *words, unsigned *inde
     return false;
 }
 
-/* Finds the host in front of the last colon; brackets are what lets it have colons itself. */
+/* Finds the host in front of the last colon. Only a host in brackets may have colons. */
 static bool split_host(const char *text, const char *colon, struct bytes *host)
 {
     struct bytes h = bytes_of(text, (size_t)(colon - text));
@@ -143,7 +143,7 @@ bool value_is_hosts(const char *text)
     }
 }
 
-/* `port`: what is added where there is none, ":1"; "": there must be one. */
+/* `port` is added to a text without a port, as in ":1"; "": the text must have a port. */
 static bool is_server(struct bytes text, const char *port)
 {
     bool has_port = text.len && memchr(text.at, ':', text.len) && text.at[text.len - 1] != ']';
@@ -157,7 +157,7 @@ static bool is_server(struct bytes text, const char *port)
     return value_parse_host_port(copy, &host, &number) && number > 0;
 }
 
-/* How many there are, with commas between; 0: one is wrong, or there is none. */
+/* The number of servers, separated by commas; 0: none, or one is wrong. */
 static unsigned count_servers(const char *text, const char *port)
 {
     unsigned count = 0;
@@ -179,9 +179,8 @@ bool value_is_servers(const char *text)
     return !*text || count_servers(text, "") > 0;
 }
 
-/* As much as node/store/redis/topology/sentinel.h and cluster_map.h take: see
- * node/tests/wiring_test.c.
- */
+/* The limits of node/store/redis/topology/sentinel.h and cluster_map.h;
+ * node/tests/wiring_test.c compares them. */
 #define SENTINELS_MAX       16
 #define SEEDS_MAX           16
 #define SENTINEL_MASTER_MAX 127

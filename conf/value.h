@@ -1,8 +1,8 @@
-/* Text to value and back, for what a configuration is made of. Pure.
+/* Text to value and back, for the values of a configuration. Pure.
  *
  * Parsers take the whole text or nothing: no blanks around it, no rest behind it. They return
- * false and leave the output alone when the text is not of their form or does not fit into
- * the type; whether the value is in the key's range is for others to say.
+ * false and leave the output untouched when the text has another form or does not fit into the
+ * type. The caller checks the key's range.
  */
 #ifndef DUEQ_CONF_VALUE_H
 #define DUEQ_CONF_VALUE_H
@@ -43,22 +43,22 @@ bool value_is_hosts(const char *text);
 /* "host:port" as above, but no port 0, with commas between, or none? */
 bool value_is_servers(const char *text);
 
-/* "sentinel://NAME@host:port,host,..."? NAME is of [A-Za-z0-9_.-], as many as 127; 1 to 16
- * hosts, each as above or without its port. */
+/* "sentinel://NAME@host:port,host,..."? NAME is 1 to 127 of [A-Za-z0-9_.-]; 1 to 16 hosts, each
+ * with a port as above, or without. */
 bool value_is_sentinels(const char *text);
 
-/* "cluster://host:port,host,..."? 1 to 16 hosts, so, too. */
+/* "cluster://host:port,host,..."? 1 to 16 hosts, with or without ports, too. */
 bool value_is_cluster(const char *text);
 
-/* A topic's name, or the beginning of some and "*" (alone: all)? How long it is, is for others
- * to say. The letters are those of node/queue/queue.h. */
+/* A topic's name, or a prefix and "*" (alone: all topics)? The characters are those of
+ * node/queue/queue.h; the caller checks the length. */
 bool value_is_topics(const char *text);
 
-/* With the largest unit that gives a whole number, as the parsers read it. */
+/* Print with the largest unit that gives a whole number, as the parsers read it. */
 void value_print_size(struct buf *to, int64_t bytes);
 void value_print_duration(struct buf *to, int64_t ms);
 
-/* As a YAML double-quoted scalar in which nothing is special, not even ${. */
+/* Prints a YAML double-quoted scalar in which nothing is special, not even ${. */
 void value_print_quoted(struct buf *to, const char *text);
 
 #endif

@@ -19,7 +19,7 @@ static char *copy(struct bytes text)
     return copied;
 }
 
-/* At the end, with this path and without a text; valid until the next one. */
+/* Adds an item without a text; the pointer is valid until the next one is added. */
 static struct yaml_item *yaml_items_add(struct yaml_items *items, enum yaml_item_kind kind,
                                         struct bytes path)
 {
@@ -33,7 +33,7 @@ static struct yaml_item *yaml_items_add(struct yaml_items *items, enum yaml_item
     return item;
 }
 
-/* Gives it a copy. */
+/* Gives the item a copy of the text. */
 static void yaml_item_set_text(struct yaml_item *item, struct bytes text)
 {
     item->text = copy(text);
@@ -55,8 +55,8 @@ struct reader {
     struct yaml_problem *problem;
     struct buf path; /* of the mapping that is being read, with a dot at its end */
     unsigned depth;
-    unsigned rows; /* of lists, so far */
-    unsigned row;  /* the one that is being read; 0: none */
+    unsigned rows; /* rows of lists, so far */
+    unsigned row;  /* the row being read; 0: none */
 };
 
 static struct yaml_mark mark_of(yaml_mark_t mark)
@@ -76,7 +76,7 @@ static bool fail_as_parser(struct reader *r)
     yaml_parser_t *p = &r->parser;
     yaml_mark_t mark = p->problem_mark;
 
-    /* The decoder says no line: show at least how far the parser had come. */
+    /* The decoder names no line: show how far the parser had come. */
     if (p->error == YAML_READER_ERROR)
         mark = p->mark;
     if (p->error == YAML_MEMORY_ERROR)
@@ -93,7 +93,7 @@ static bool next(struct reader *r, yaml_event_t *event)
     return yaml_parser_parse(&r->parser, event) ? true : fail_as_parser(r);
 }
 
-/* The item of the key in r->path. */
+/* Adds the item of the key in r->path. */
 static struct yaml_item *add_item(struct reader *r, enum yaml_item_kind kind, yaml_mark_t key,
                                   yaml_mark_t value)
 {
@@ -140,8 +140,8 @@ static bool has_room(struct reader *r, yaml_mark_t mark)
     return r->items->count < YAML_ITEMS_MAX || fail(r, mark, "too many keys");
 }
 
-/* To the end of a list whose start has been read. Depth is counted, not recursed into, and
- * limited because the parser's own cost grows with it. */
+/* Skips a list whose start has been read. The depth is counted without recursion, and limited
+ * because the parser's own cost grows with it. */
 static bool skip_list(struct reader *r)
 {
     unsigned depth = 1;
@@ -181,7 +181,7 @@ static bool read_section(struct reader *r, yaml_mark_t key, const yaml_event_t *
     return ok;
 }
 
-/* Rows are told by their number alone: the path stays that of the list. */
+/* Rows differ by their number only: the path stays that of the list. */
 static bool read_rows(struct reader *r)
 {
     size_t outer = r->path.len;
@@ -225,7 +225,7 @@ static bool take_value(struct reader *r, yaml_mark_t key, const yaml_event_t *ev
         return read_section(r, key, event);
     case YAML_SEQUENCE_START_EVENT:
         return read_list(r, key, event);
-    default: /* the parser lets nothing else stand there */
+    default: /* the parser gives no other event here */
         add_other(r, key, event, "an alias");
         return true;
     }

@@ -1,9 +1,9 @@
 /* Reads a YAML file into a flat list of items.
  *
- * Only what a configuration needs: one document, mappings, scalars, lists that are in no other
- * list. Everything else (aliases, tags, a list in a row) comes as OTHER, with its name as
- * text, for a message. The reader knows no keys. Quoted or plain makes no difference, but that
- * a plain `null`, `~` or nothing is NOTHING.
+ * It takes what a configuration needs: one document, mappings, scalars, lists that are in no
+ * other list. Anything else (an alias, a tag, a list in a row) is an item OTHER, with its name
+ * as text, for a message. Quoted and plain scalars are the same, except that a plain `null`,
+ * `~` or empty value is NOTHING. The reader knows no keys.
  */
 #ifndef DUEQ_CONF_YAML_H
 #define DUEQ_CONF_YAML_H
@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 
-/* A YAML file as a flat list: the path of each key, its text, where it stands.
+/* An item has the path of a key, its text, and its place in the file.
  *
  *   store:
  *     redis: unix:/run/r.sock   ->  "store" SECTION, "store.redis" TEXT "unix:/run/r.sock"
@@ -33,7 +33,7 @@ struct yaml_item {
     enum yaml_item_kind kind;
     char *path;
     char *text;   /* TEXT: the value. OTHER: "an alias". Else NULL */
-    unsigned row; /* which of the file's rows it is in, from 1; 0: in no list */
+    unsigned row; /* number of its row, counted from 1 through the file; 0: in no list */
     struct yaml_mark key, value;
 };
 
@@ -47,14 +47,14 @@ void yaml_items_fini(struct yaml_items *items);
 #define YAML_ITEMS_MAX     2000
 #define YAML_KEY_BYTES_MAX 100
 
-/* Why the reader could not go on. */
+/* Why and where the reader stopped. */
 struct yaml_problem {
     char message[200];
     struct yaml_mark mark;
 };
 
-/* Fills `items`, the caller's to yaml_items_fini() in any case. BAD_CONFIG: `problem` says
- * why, and the items in front of it are there. */
+/* Fills `items`, which the caller ends with yaml_items_fini() in any case. BAD_CONFIG:
+ * `problem` says why, and `items` has the items in front of it. */
 enum status yaml_read(struct bytes text, struct yaml_items *items,
                       struct yaml_problem *problem) MUST_CHECK;
 

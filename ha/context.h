@@ -1,5 +1,5 @@
-/* What the parts of ha/ share: the clock, the coordinator, the lease, the next tick; and the
- * calls to the coordinator, which know when they were sent and prove what an answer proves.
+/* The state that all parts of ha/ share: the clock, the coordinator, the lease, the next tick;
+ * and calls to the coordinator that note when they were sent and prolong the lease by answers.
  */
 #ifndef DUEQ_HA_CONTEXT_H
 #define DUEQ_HA_CONTEXT_H
@@ -19,23 +19,24 @@ struct context {
     struct coordinator *coordinator;
     struct timers *timers;
     struct timer tick;
-    int64_t wake_boot_ms;      /* when the next tick is wanted, collected during one */
+    int64_t wake_boot_ms;      /* when the next tick is wanted, collected during a tick */
     struct write_lease lease;  /* of this session */
-    unsigned session;          /* counts them */
-    int64_t connected_boot_ms; /* the newest connection is there since */
+    unsigned session;          /* number of sessions so far */
+    int64_t connected_boot_ms; /* when the newest connection was made */
     unsigned in_flight;        /* calls */
 };
 
-int64_t context_now(const struct context *s);
-bool context_is_connected(const struct context *s);
-int64_t context_session_ms(const struct context *s); /* T */
+int64_t context_now(const struct context *c);
+bool context_is_connected(const struct context *c);
+int64_t context_session_ms(const struct context *c); /* T */
 
-/* A tick in the next turn; a tick then at the latest (during a tick only). */
-void context_wake(struct context *s);
-void context_wake_at(struct context *s, int64_t boot_ms);
+/* Asks for a tick in the next turn; for a tick at `boot_ms` at the latest (during a tick only).
+ */
+void context_wake(struct context *c);
+void context_wake_at(struct context *c, int64_t boot_ms);
 
 /* "<root>/<name>", or "<root>/<name>/<below>" with `below`. */
-void context_path(const struct context *s, char path[CONTEXT_PATH_MAX], const char *name,
+void context_path(const struct context *c, char path[CONTEXT_PATH_MAX], const char *name,
                   const char *below);
 
 struct coord_request {
@@ -47,16 +48,16 @@ struct coord_request {
     void (*on_answer)(struct coord_request *request); /* a tick follows */
 };
 
-void coord_request_init(struct coord_request *a, struct context *s,
+void coord_request_init(struct coord_request *r, struct context *c,
                         void (*on_answer)(struct coord_request *request));
 
-/* One at a time. What is given is borrowed until on_answer. */
-void coord_request_read(struct coord_request *a, const char *path, bool watches);
-void coord_request_list(struct coord_request *a, const char *path, bool watches);
-void coord_request_write(struct coord_request *a, const struct coord_change *changes,
+/* A request has one call in flight at a time. Arguments are borrowed until on_answer. */
+void coord_request_read(struct coord_request *r, const char *path, bool watches);
+void coord_request_list(struct coord_request *r, const char *path, bool watches);
+void coord_request_write(struct coord_request *r, const struct coord_change *changes,
                          unsigned count);
 
-/* Did a server answer, in this session? Else the connection, or the session, was lost. */
-bool coord_request_is_answered(const struct coord_request *a);
+/* Did a server answer in this session? False: the connection or the session was lost. */
+bool coord_request_is_answered(const struct coord_request *r);
 
 #endif

@@ -1,5 +1,5 @@
-/* The tick: from facts to decisions. Everything else in this file stores a fact and asks for a
- * tick. */
+/* The tick, which makes decisions of facts. Everything else in this file stores a fact and asks
+ * for a tick. */
 #include "ha/ha.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 
 #include "ha/state.h"
 
-#define HA_GIVING_MAX_MS 1000 /* for the give-away to be answered, when it stops */
+#define HA_GIVING_MAX_MS 1000 /* a node that stops waits so long for the give-away's answer */
 
 int64_t ha_t(const struct ha *ha)
 {
@@ -51,7 +51,7 @@ static void on_role(struct role *role, enum role_state before)
     ha->options.on_role(ha->options.arg, role, before);
 }
 
-/* Who stood still has done nothing since its newest tick; ticks are T/6 apart at most. */
+/* A node that stood still has done nothing since its last tick; ticks are T/6 apart at most. */
 static int64_t acted_until(const struct ha *ha, int64_t now)
 {
     return now - ha->ticked_boot_ms > ha_t(ha) / 4 ? ha->ticked_boot_ms : now;
@@ -98,17 +98,17 @@ static void role_tick(struct ha *ha, int64_t now)
     }
 }
 
-/* Good-bye, when nothing is led any more; and the call back, when nothing is under way. */
+/* Says good-bye when the lead is gone, and calls back when no call is in flight. */
 static void stop_tick(struct ha *ha)
 {
-    if (!ha->is_leaving || ha->role.state != ROLE_OFFLINE)
+    if (ha->stop < STOP_LEADING || ha->role.state != ROLE_OFFLINE)
         return;
-    if (!ha->is_left) {
-        ha->is_left = true;
+    if (ha->stop < STOP_DONE) {
+        ha->stop = STOP_DONE;
         peers_leave(ha->peers);
         coordinator_close(ha->context.coordinator);
     }
-    ha_commands_end(ha); /* one may come until the ports are closed */
+    ha_commands_end(ha); /* commands may come until the ports are closed */
     if (ha->context.in_flight > 0 || !ha->on_stopped)
         return;
     void (*on_stopped)(void *) = ha->on_stopped;
@@ -118,16 +118,17 @@ static void stop_tick(struct ha *ha)
     on_stopped(ha->on_stopped_arg);
 }
 
-/* Nobody is to count on this node's scans any more, before anything else ends. What that takes
- * does not come out of the give-away's time. */
+/* First the others learn that this node scans no more; the time for that is not taken from the
+ * give-away's. */
 static void leave_tick(struct ha *ha, int64_t now)
 {
     int64_t giving_ms = ha_t(ha) / 4 < HA_GIVING_MAX_MS ? ha_t(ha) / 4 : HA_GIVING_MAX_MS;
 
-    if (!ha->is_stopping || ha->is_leaving)
+    if (ha->stop != STOP_SCANNING)
         return;
-    ha->is_leaving = scanners_has_left(&ha->scanners, now);
-    if (ha->is_leaving)
+    if (scanners_has_left(&ha->scanners, now))
+        ha->stop = STOP_LEADING;
+    if (ha->stop == STOP_LEADING)
         ha->stop_by_boot_ms = now + ROLE_DRAINING_MAX_MS + giving_ms;
     else
         context_wake_at(&ha->context, ha->scanners.leave_by_boot_ms);
@@ -142,7 +143,7 @@ static void on_tick(struct timer *timer)
     leave_tick(ha, now);
     election_tick(&ha->election, now);
     ha_step_down_tick(ha, now);
-    if (!ha->is_left) {
+    if (ha->stop < STOP_DONE) {
         ha_session_tick(ha, now);
         membership_tick(&ha->membership, &ha->lead, now);
         ha_shares_tick(ha, now);
@@ -176,7 +177,7 @@ void ha_store_is(struct ha *ha, bool is_up)
     ha->membership.is_store_known = true;
     context_wake(&ha->context);
     if (is_news)
-        heartbeat_send_soon(&ha->heartbeat); /* the others read it there */
+        heartbeat_send_soon(&ha->heartbeat); /* the beat tells the others */
 }
 
 void ha_scans(struct ha *ha, bool is_scanning)
@@ -203,7 +204,7 @@ void ha_drained(struct ha *ha)
     context_wake(&ha->context);
 }
 
-/* Of its own token, or a lower one: a script of an older lead came late. */
+/* Is `seen` above this node's token? If not, a script of an older lead came late. */
 static bool is_above_ones_own(const struct ha *ha, const struct token *seen)
 {
     return !ha->lead.is_mine || strcmp(seen->ensemble, ha->lead.token.ensemble) != 0 ||
@@ -312,7 +313,8 @@ void ha_start(struct ha *ha)
 
 void ha_stop(struct ha *ha, void (*on_stopped)(void *arg), void *arg)
 {
-    ha->is_stopping = true;
+    if (ha->stop == STOP_NOT)
+        ha->stop = STOP_SCANNING;
     scanners_leave(&ha->scanners, context_now(&ha->context));
     ha->stop_by_boot_ms = INT64_MAX;
     ha->on_stopped = on_stopped;

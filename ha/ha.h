@@ -1,46 +1,41 @@
 /* Who may act: this node's part in a cluster of which one node leads at a time.
  *
- * The front door of ha/. It knows nothing of jobs: it says "you lead, with this token", and
- * "you do not", and has an answer to "may I act now?" that is safe to trust at the moment it is
+ * The front door of ha/, which knows nothing of jobs. It says "you lead, with this token" or
+ * "you do not lead", and answers "may I act now?"; the answer is safe at the moment it is
  * given.
  *
  *   ha.c             the tick: from facts to decisions; nothing else changes the role
- *   context.c           what the parts share: clock, lease, calls to the coordinator
- *   rule/            what must hold, pure: no I/O, no clock
+ *   context.c        shared by all parts: clock, lease, calls to the coordinator
+ *   rule/            the rules, pure: no I/O, no clock
  *     lease.c          until when a leader may act
  *     role.c           OFFLINE, STANDBY, LEADER, DRAINING; one enter()
  *     token.c          the fencing token
  *     promise.c        going on without ZooKeeper while every member agrees
- *     control.c        what operators want: paused, another leader, by force
+ *     control.c        operators' requests: paused, another leader, by force
  *     transitions.c    the last hundred changes of the lead
- *     record.c         what a znode says, as lines of "key value"
+ *     record.c         the text of a znode: lines of "key value"
  *   lead/            a node's way to the lead, and back
  *     session.c        sessions that begin, go on and end; set-ups that are refused
  *     view.c           facts: the znodes as last read, and read again when they change
- *     membership.c     joining: the node's own znode
- *     membership.c        who may stand, and who could lead now
- *     beat.c           the requests that prove the lease, every T/6
+ *     membership.c     joining: the node's own znode; who may stand, and who could lead now
+ *     beat.c           the writes that prove the lease, every T/6
  *     campaign.c       how a standby tries to become the leader, and finds out whether it is
  *     lead.h           the leader's znode, as far as this session owns it
- *     standby.c        of a node that does not lead: joining, standing, taking up a lead
- *     leader.c         of one that does: stepping down, giving away
+ *     standby.c        not leading: joining, standing, taking up a lead; cut off from Redis
+ *     leader.c         leading: stepping down, giving the lead away
  *     failsafe.c       without ZooKeeper: asking the members, and promising
- *     health.c         of one whose Redis does not answer while another's does
- *     requests.c       operators' requests taken down
- *     requests.c           which of them can be carried out
- *     status.c          why nobody can lead, for people
+ *     requests.c       operators' requests: checked, and written into `control`
  *     scanners.c       who scans, where all nodes do
- *     history.c        the last hundred changes, and for how long there was no leader
- *     status.c         all that for people
+ *     status.c         for people: why nobody can lead, the state, the history of the lead
  *   coord/           coordinator.h, the port to ZooKeeper: zk_*.c
  *   peer/            peers.h, the port to the other nodes, and the link to them
  *   vip/             the virtual address; knows nothing of the rest
  *   sim/             nodes and ZooKeeper in virtual time, for tests and simulation
  *
- * Replies and notices only store facts, and ask for a tick; the tick decides. It runs also on
- * every deadline: the end of the lease, the next beat, the end of a wait. Where more time than
- * the lease has passed since the last turn (a stopped process, a sleeping machine) the first
- * thing it does is to step down.
+ * Replies and notices only store facts and ask for a tick; the tick decides. The tick also runs
+ * at every deadline: the end of the lease, the next beat, the end of a wait. If more time than
+ * the lease has passed since the last turn (a stopped process, a sleeping machine), the tick
+ * first steps down.
  *
  * Times: `_boot_ms` is CLOCK_BOOTTIME, on which leases are judged; timers are the loop's.
  */
@@ -84,81 +79,84 @@ struct ha_options {
     uint64_t incarnation;          /* of the warden: a worker's restart is no duplicate id */
     int64_t session_ms;            /* T, as asked of the servers */
     enum ha_on_loss on_loss;
-    unsigned priority; /* 0 to 100; the higher the sooner it stands */
+    unsigned priority; /* 0 to 100; a higher one stands sooner */
     bool no_failover;  /* never leads but by force */
     int64_t tenure_ms; /* a leader that has led less is not replaced by a preferred node */
-    unsigned flap_max; /* alarm at more changes of the lead than that in ten minutes */
+    unsigned flap_max; /* alarm at more changes of the lead than this in ten minutes */
     bool shares;       /* cluster mode: this node scans, whoever leads (doc/cluster.md) */
     int64_t (*now_boot_ms)(void *arg);
     int64_t (*now_wall_ms)(void *arg); /* for the history and for --at */
 
-    /* What follows is called from the loop, never from inside a call of this header. */
+    /* Callbacks come from the loop, never from inside a call of this header. */
     void (*on_role)(void *arg, const struct role *role, enum role_state before);
-    /* This set-up cannot work; says what and what to do. Only as long as this node has never
-     * joined the cluster: it ends. Later the same is logged, and said by ha_status(). */
+    /* This set-up cannot work; `why` says what is wrong and what to do. Called only before this
+     * node has joined the cluster, and the node should end. Later such faults are logged and
+     * shown by ha_status(). */
     void (*on_refused)(void *arg, const char *why);
-    /* With `shares`: who scans has changed, as ZooKeeper says. Nothing is said while it is
-     * away. Of a node that stops, it may be without itself under a number that was told. May
-     * be NULL. */
+    /* With `shares`: ZooKeeper's list of the scanning nodes has changed. Not called while
+     * ZooKeeper is away. A node that stops may get its last list again without itself, under
+     * the same number. May be NULL. */
     void (*on_scanners)(void *arg, const struct ha_scanners *scanners);
     void *arg;
 };
 
-/* Both ports are borrowed for its life, their user and callbacks are ha's. */
+/* Both ports are borrowed for the ha's life; ha sets their user and callbacks. */
 struct ha *ha_new(const struct ha_options *options, struct coordinator *coordinator,
                   struct peers *peers, struct timers *timers);
 void ha_free(struct ha *ha); /* after ha_stop's on_stopped; NULL is fine */
 
 void ha_start(struct ha *ha);
 
-/* Gives a lead away gracefully (DRAINING), leaves the cluster and calls back, within about two
- * seconds. */
+/* Gives the lead away gracefully (DRAINING), if this node has it, leaves the cluster, and calls
+ * back within about two seconds. */
 void ha_stop(struct ha *ha, void (*on_stopped)(void *arg), void *arg);
 
-/* May it act at this moment? LEADER, its lease not over by the clock read here and now. Asked
- * before every script of a scanner. */
+/* May this node act at this moment? True for a LEADER whose lease is not over by the clock,
+ * which is read in the call. Asked before every script of a scanner. */
 bool ha_may_act(const struct ha *ha);
 
-/* The same, but also in DRAINING, until the lead is on its way to somebody else: nobody leads
- * before. For what a leader has and does not begin: the virtual address. */
+/* The same, but also true in DRAINING until the give-away is sent, because no other node leads
+ * before that. For the virtual address, which a leader keeps rather than begins. */
 bool ha_may_hold(const struct ha *ha);
 
-/* When the lease ends, CLOCK_BOOTTIME: the first millisecond in which it may not act; for who
- * writes it down. In the past, down to INT64_MIN, where there is none. */
+/* When the lease ends (CLOCK_BOOTTIME, ms): the first millisecond in which this node may not
+ * act. For records only. In the past, down to INT64_MIN, without a lease. */
 int64_t ha_until(const struct ha *ha);
 
 /* ---- facts from outside ---- */
 
-/* Does this node's Redis answer? A node stands only while it does. Where another node's does
- * and its own does not, it gives a lead away, and its place under scanners/, too. */
+/* Does this node's Redis answer? A node stands only while its Redis answers. A node whose Redis
+ * is silent while another node's answers gives away its lead and its place under scanners/. */
 void ha_store_is(struct ha *ha, bool is_up);
 
 /* With `shares`: does this node scan, from now on? True while its store is up and it is not
- * about to stop. Puts its znode under scanners/, or takes it away; again with each session.
- * ha_stop() takes it away first of all. */
+ * about to stop. Creates or deletes its znode under scanners/, and again in each session.
+ * ha_stop() deletes the znode first of all. */
 void ha_scans(struct ha *ha, bool is_scanning);
 
-/* Could clients reach this node at the virtual address, if it led? True until it is said to be
- * otherwise: there may be no such address. A leader that cannot have it gives the lead to a
- * node that can, but not twice in a tenure, nor while the lead moves too often: what keeps it
- * from all of them would move the lead for ever. A standby lets others go first. */
+/* Could clients reach this node at the virtual address, if it led? True until the first call,
+ * because there may be no such address. A leader that cannot have the address gives the lead to
+ * a node that can, but not twice in a tenure, nor while the lead moves too often: a fault that
+ * all nodes share would move the lead for ever. A standby that cannot have it lets others go
+ * first. */
 void ha_address_is(struct ha *ha, bool is_possible);
 
-/* All that was begun as a leader has ended: the lead can be given away. In DRAINING only, and
- * of this one: who was told LEADER again meanwhile does not say it of the one before. */
+/* All work of the leader has ended, so the lead can be given away. Ignored outside DRAINING. A
+ * caller that was told LEADER again meanwhile must not call it for the DRAINING before. */
 void ha_drained(struct ha *ha);
 
-/* Redis refused a script because it has seen `seen`: it may not act from this moment on, steps
- * down, gives the lead away, and will not stand again with a lower epoch. Of another ensemble:
- * no node of this one could do better, so it keeps the leader's znode, says what to do
- * (ha_status's `refused`), and leads again after HA_FENCED_AGAIN_MS to see if it was done. */
+/* Redis refused a script because it has seen `seen`. This node may not act from this moment on,
+ * steps down, gives the lead away, and does not stand again with a lower epoch. If `seen` is of
+ * another ensemble, no node of this cluster could do better: the node keeps the leader's znode,
+ * says what to do (ha_status's `refused`), and leads again after HA_FENCED_AGAIN_MS to see
+ * whether that was done. */
 void ha_fenced(struct ha *ha, const struct token *seen);
 
 /* ---- operators ---- */
 
 enum ha_request {
-    HA_SWITCHOVER, /* in order, by the leader; `to` may be "" */
-    HA_FAILOVER,   /* by force when the leader does not answer within T/3 */
+    HA_SWITCHOVER, /* gracefully, by the leader; `to` may be "" */
+    HA_FAILOVER,   /* by force if the leader does not answer within T/3 */
     HA_PAUSE,      /* no automatic failover */
     HA_RESUME,
     HA_FORGET, /* `to` is no member any more */
@@ -172,9 +170,9 @@ struct ha_command {
     int64_t at_wall_ms; /* SWITCHOVER: not before; 0: now */
     void (*on_done)(struct ha_command *command);
 
-    /* OK: the cluster has taken the request down, and the nodes will carry it out. NOT_FOUND:
-     * no such node; WRONG_STATE with `why`: it cannot be done now; UNAVAILABLE (also when what
-     * must be known could not be read within T), UNKNOWN. */
+    /* OK: the request is written into ZooKeeper, and the nodes will carry it out. NOT_FOUND:
+     * no such node. WRONG_STATE with `why`: not possible now. UNAVAILABLE (also when the facts
+     * it needs could not be read within T), UNKNOWN. */
     enum status status;
     char why[200];
 
@@ -184,9 +182,10 @@ struct ha_command {
     struct list link;
     struct ha *ha;
     struct buf text;
-    int64_t until_boot_ms; /* what it needs to know is awaited */
+    int64_t until_boot_ms; /* how long it waits for the facts it needs */
 };
 
+/* Submits the command, which must last until on_done. on_done comes once, from the loop. */
 void ha_command(struct ha *ha, struct ha_command *command);
 
 struct ha_node {
@@ -200,24 +199,24 @@ struct ha_node {
     bool store_up;
     bool is_address_away; /* it cannot have the virtual address */
     bool is_fenced;       /* it leads, and does not act: Redis follows another ensemble */
-    bool shares;          /* cluster mode, as it says */
-    bool is_scanning;     /* it is under scanners/, as this node knows with `shares` */
+    bool shares;          /* it is in cluster mode */
+    bool is_scanning;     /* it is under scanners/; known only with `shares` */
     int64_t owner;        /* its session */
     uint64_t incarnation;
 };
 
-/* A change of the lead, oldest first. */
+/* A change of the lead. */
 struct ha_transition {
     int64_t at_wall_ms;
     char node[HA_NODE_MAX + 1];
     char reason[16]; /* a word: doc/ha.md has them */
     uint64_t epoch;
-    int64_t without_leader_ms; /* since the lead before it ended, as far as this was seen; -1 */
+    int64_t without_leader_ms; /* since the lead before it ended; -1: not seen */
 };
 
 #define HA_TRANSITIONS_MAX 100
 
-/* What this node knows now. Valid until the loop turns. */
+/* This node's knowledge now. Pointers are valid until the loop turns. */
 struct ha_status {
     const struct role *role;
     int64_t lease_left_ms; /* 0: none */
@@ -225,27 +224,28 @@ struct ha_status {
     bool is_paused;
     int64_t paused_at_wall_ms; /* 0: not said */
     const char *paused_by;     /* the node that was asked; "": not said */
-    /* For so long there is no connection to ZooKeeper: what is said of the others is as old. */
+    /* How long there has been no connection to ZooKeeper; facts about other nodes are as old.
+     */
     int64_t stale_ms;
-    char leader[HA_NODE_MAX + 1]; /* "": none, or it is not known */
-    struct token leader_token;    /* of the newest that was seen */
-    char wanted[HA_NODE_MAX + 1]; /* the next leader that an operator wants; "" */
+    char leader[HA_NODE_MAX + 1]; /* "": none, or not known */
+    struct token leader_token;    /* of the newest leader seen */
+    char wanted[HA_NODE_MAX + 1]; /* the next leader that an operator wants; "": none */
     int64_t wanted_at_wall_ms;
-    bool is_forced; /* it is wanted without the leader's word */
+    bool is_forced; /* the wanted node leads even if the leader does not answer */
     enum coord_session session;
     const char *server, *session_why;
     int64_t granted_ms;
     int64_t tick_ms; /* the servers' tickTime; 0: they do not tell */
-    /* Since a leader was last seen, and seen to prove its lease; 0: there is one. */
+    /* How long no leader was seen to prove its lease; 0: there is a leader. */
     int64_t alone_ms;
     bool is_flapping;
-    bool is_mixed;     /* some of the nodes that are here have `shares`, some have not */
-    char refused[320]; /* what only a human can mend; "" */
-    bool is_fenced; /* that is so: this node has the lead, and Redis follows another ensemble */
+    bool is_mixed;     /* some of the nodes here have `shares`, others do not */
+    char refused[320]; /* a fault that only a human can mend; "": none */
+    bool is_fenced;    /* this node has the lead, and Redis follows another ensemble */
     const struct ha_node *nodes; /* here or members, by name */
     unsigned node_count;
-    unsigned scanner_count; /* names under scanners/, as last read */
-    const struct ha_transition *transitions;
+    unsigned scanner_count;                  /* names under scanners/, as last read */
+    const struct ha_transition *transitions; /* oldest first */
     unsigned transition_count;
 
     /* Counters since start. */
@@ -254,8 +254,8 @@ struct ha_status {
     uint64_t sessions; /* begun */
     uint64_t reconnects;
     uint64_t without_leader_total_ms;
-    int64_t last_failover_ms; /* how long there was no leader before the newest; -1: not seen */
-    uint64_t peer_deaths;     /* sessions closed on proof */
+    int64_t last_failover_ms; /* time without a leader before the newest; -1: not seen */
+    uint64_t peer_deaths;     /* sessions of others closed on proof of death */
 };
 
 void ha_status(const struct ha *ha, struct ha_status *status);

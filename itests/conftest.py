@@ -23,15 +23,15 @@ LOG_LINES_SHOWN = 60
 
 # What takes longest begins first: else one worker is busy with it when all others have ended.
 LONGEST_FIRST = (
-    "containers/", "model/test_model", "drills/test_rows_zookeeper", "drills/test_rows_",
+    "containers/", "model/test_model", "drills/test_rows.py::test_row[9", "drills/test_rows.py",
     "bench/test_load",
-    "features/test_large_topics", "features/test_sentinel", "features/test_redis_health",
-    "features/test_floods", "features/test_reconciler", "features/test_dueqctl_",
-    "features/test_cluster", "features/test_redis_cluster", "features/test_http_limits",
-    "model/test_sees", "crash/", "bench/test_tables", "features/", "drills/")
-BUSIEST_LAST = "drills/test_rows_other.py::test_row[25]"  # 32 busy loops, no company for a drill
+    "features/test_large_topics", "features/store/test_sentinel", "features/store/test_redis_health",
+    "features/test_floods", "features/test_reconciler", "features/dueqctl/",
+    "features/cluster/", "features/store/test_redis_cluster", "features/api/test_http_limits",
+    "model/test_mutants", "crash/", "bench/test_tables", "features/", "drills/")
+BUSIEST_LAST = "drills/test_rows.py::test_row[25]"  # 32 busy loops, no company for a drill
 # Files whose tests share nothing that takes long to start: each test goes to whoever is free.
-APART = ("containers/", "drills/", "model/test_sees", "crash/", "bench/test_tables")
+APART = ("containers/", "drills/", "model/test_mutants", "crash/", "bench/test_tables")
 
 become_reaper()
 # Whoever starts the tests in the background may ignore it, and so would every program here.

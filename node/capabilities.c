@@ -118,8 +118,8 @@ static bool has_all(cap_t own)
     return true;
 }
 
-/* What is permitted can be made effective, and what one has can be given up: no error but of
- * our own making. */
+/* Permitted capabilities can be made effective, and any can be given up: an error is our own
+ * bug. */
 static void set_own(cap_t own)
 {
     if (cap_set_proc(own)) {
@@ -150,7 +150,7 @@ void capabilities_drop(void)
 {
     cap_t own = get_own();
 
-    /* What is not permitted or not inheritable any more is not ambient, either. */
+    /* Capabilities no longer permitted or inheritable are not ambient, either. */
     cap_set_flag(own, CAP_INHERITABLE, NEEDED, needed, CAP_CLEAR);
     if (geteuid() != 0) {
         cap_set_flag(own, CAP_EFFECTIVE, NEEDED, needed, CAP_CLEAR);
@@ -171,7 +171,7 @@ static void keep_only(const cap_value_t *kept, int count)
             cap_set_flag(less, CAP_PERMITTED, 1, &kept[i], CAP_SET);
             cap_set_flag(less, CAP_EFFECTIVE, 1, &kept[i], CAP_SET);
         }
-    set_own(less); /* what is not permitted is not ambient, either */
+    set_own(less); /* unpermitted capabilities are not ambient, either */
     cap_free(less);
     cap_free(own);
 }

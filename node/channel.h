@@ -1,8 +1,8 @@
-/* What the worker tells the warden: one small message after another over a socketpair.
+/* The worker's messages to the warden: small, one after another, over a socketpair.
  *
  * The worker beats from its event loop, so a loop that hangs stops beating. Sending never
  * blocks; a message that finds no room is dropped, because a warden that does not read is
- * stopped itself and judges nobody until it has read what is there.
+ * stopped itself, and judges the worker only after it has read all messages.
  *
  * Both ends are the same program in memory, so messages are structs as they are.
  */
@@ -18,9 +18,9 @@
 
 enum channel_kind {
     CHANNEL_BEAT = 1,
-    CHANNEL_STORE_UP, /* for the first time of this worker; in a cluster: and it has joined */
+    CHANNEL_STORE_UP, /* this worker reached its store and, in a cluster, has joined; once */
     CHANNEL_SESSION,  /* `session`: to be ended when the worker is dead; number 0: none now */
-    CHANNEL_ADDRESS,  /* `until_boot_ms`: so long may the virtual address be here; 0: not */
+    CHANNEL_ADDRESS,  /* `until_boot_ms`: the virtual address may be here until then; 0: not */
     CHANNEL_ALONE,    /* `is_alone`: it leads, and knows of nobody who would lead next */
     CHANNEL_PROGRAM,  /* `group`: to be killed when the worker is dead; 0: none now */
 };

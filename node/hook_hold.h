@@ -1,7 +1,8 @@
-/* Keeps changes of role that come to nothing from the hook. A leader that another ensemble
- * fences tries again every few seconds, with the same token, until that is mended: it is told
- * as promoted, and as fenced, once. Then a promotion with that token is held until the lead has
- * lasted; one that is lost before was none, and neither is its end told.
+/* Hides from the hook changes of role that come to nothing. A leader that another ensemble
+ * fences tries again every few seconds, with the same token, until an operator mends that. The
+ * hook hears of this token's promotion and fence once. Each later promotion with it is held
+ * until the lead has lasted `hold_ms`; when that lead is lost before, the hook hears neither of
+ * its beginning nor of its end.
  */
 #ifndef DUEQ_NODE_HOOK_HOLD_H
 #define DUEQ_NODE_HOOK_HOLD_H
@@ -16,7 +17,7 @@ struct hook_hold {
     struct timers *timers;
     int64_t hold_ms;
     struct timer lasting;            /* armed: a promotion is held */
-    char fenced[TOKEN_TEXT_LEN + 1]; /* told as fenced last; "": none */
+    char fenced[TOKEN_TEXT_LEN + 1]; /* token that the hook heard as fenced last; "": none */
     char reason[32];                 /* of what is held */
 };
 

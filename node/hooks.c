@@ -1,4 +1,4 @@
-/* Which of them run: one at a time and in order; program.c runs them. */
+/* The queue of runs: one at a time and in order. program.c runs each. */
 #include "node/hooks.h"
 
 #include <stdio.h>

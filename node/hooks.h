@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define HOOKS_TIMEOUT_MS 30000
-#define HOOKS_QUEUE_MAX  16 /* that wait; of more the oldest is dropped, and logged */
+#define HOOKS_QUEUE_MAX  16 /* waiting runs; with one more the oldest is dropped, and logged */
 #define HOOKS_COUNTS     12 /* three words for what happened, four results */
 
 struct hooks;

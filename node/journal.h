@@ -1,8 +1,9 @@
-/* What a node was and until when it might act, written down for those who judge failovers.
+/* A record of the node's roles, and of the time until which it might act, to judge failovers
+ * by.
  *
  * A file of JSON lines, `ha.journal` in node.data_dir, appended to by the worker (roles,
  * leases, fences) and by the warden (the end of a worker that died). Each line is one write,
- * done before what it says is acted on: so it survives kill -9. Times are milliseconds of
+ * made before the node acts on it, so the line survives kill -9. Times are milliseconds of
  * CLOCK_BOOTTIME.
  *
  *   {"event":"role","node":"n1","role":"leader","before":"standby","reason":"elected",
@@ -13,7 +14,7 @@
  *
  * A lease counts until its until_ms, or the node's next role that is not leader. The virtual
  * address is at the node from "held" to "away", also while it is "leaving"; these lines are
- * written behind what they say.
+ * written after the event.
  */
 #ifndef DUEQ_NODE_JOURNAL_H
 #define DUEQ_NODE_JOURNAL_H
@@ -36,17 +37,17 @@ void ha_journal_close(
 void ha_journal_role(struct ha_journal *j, const char *role, const char *before,
                      const char *reason, const char *token, int64_t boot_ms);
 
-/* Nothing where it is no later than the last one. */
+/* Writes nothing where `until_ms` is no later than in the last line. */
 void ha_journal_lease(struct ha_journal *j, const char *token, int64_t from_ms,
                       int64_t until_ms);
 void ha_journal_fenced(struct ha_journal *j, const char *token, const char *seen,
                        int64_t boot_ms);
 
-/* What has just happened to the virtual address. */
+/* The new state of the virtual address. */
 void ha_journal_vip(struct ha_journal *j, const char *state, int64_t boot_ms);
 
 /* For the warden: the worker of `node` has died, and cannot say so itself. Opens and closes the
- * file. To be called before the dead one's session is ended: then another node may lead. */
+ * file. Call before the dead worker's session is ended: after that another node may lead. */
 void ha_journal_death(const char *data_dir, const char *node, int64_t boot_ms);
 
 #endif

@@ -27,74 +27,74 @@ struct standalone {
     int64_t say_at_mono_ms; /* when the log hears it again */
 };
 
-static void standalone_start(struct standalone *l);
+static void standalone_start(struct standalone *s);
 
 #define SAY_MS 60000
 
 static void on_fenced(void *arg, struct bytes seen)
 {
-    struct standalone *l = arg;
-    int64_t now = timers_now(l->timers);
+    struct standalone *s = arg;
+    int64_t now = timers_now(s->timers);
 
-    if (!l->is_fenced || now >= l->say_at_mono_ms) {
+    if (!s->is_fenced || now >= s->say_at_mono_ms) {
         LOG_ERROR(
             "ha",
             "a cluster's leader moves the jobs of this Redis: a standalone node does not. Set "
             "ha.mode: standby or cluster and its ha.zookeeper, or give this node another "
             "store.redis or store.prefix. Where that cluster is gone for good: dueqctl fence "
             "adopt");
-        l->say_at_mono_ms = now + SAY_MS;
+        s->say_at_mono_ms = now + SAY_MS;
     }
-    l->is_fenced = l->is_fenced_again = true;
-    l->fenced_count++;
-    timer_arm(l->timers, &l->again, HA_FENCED_AGAIN_MS);
+    s->is_fenced = s->is_fenced_again = true;
+    s->fenced_count++;
+    timer_arm(s->timers, &s->again, HA_FENCED_AGAIN_MS);
 }
 
-static void be_fenced_no_more(struct standalone *l)
+static void be_fenced_no_more(struct standalone *s)
 {
-    l->is_fenced = l->is_fenced_again = false;
+    s->is_fenced = s->is_fenced_again = false;
     LOG_INFO("ha", "no cluster's leader moves the jobs of this Redis any more: this node does");
 }
 
 static void on_again(struct timer *timer)
 {
-    struct standalone *l = CONTAINER_OF(timer, struct standalone, again);
+    struct standalone *s = CONTAINER_OF(timer, struct standalone, again);
 
-    if (!l->is_fenced_again && queue_has_led(l->queue)) {
-        be_fenced_no_more(l);
+    if (!s->is_fenced_again && queue_has_led(s->queue)) {
+        be_fenced_no_more(s);
         return;
     }
-    if (l->is_fenced_again) /* else nobody has answered: Redis is away */
-        standalone_start(l);
-    l->is_fenced_again = false;
-    timer_arm(l->timers, timer, HA_FENCED_AGAIN_MS);
+    if (s->is_fenced_again) /* else there was no answer: Redis is away */
+        standalone_start(s);
+    s->is_fenced_again = false;
+    timer_arm(s->timers, timer, HA_FENCED_AGAIN_MS);
 }
 
 /* Both are borrowed. */
-static void standalone_init(struct standalone *l, struct queue *queue, struct timers *timers)
+static void standalone_init(struct standalone *s, struct queue *queue, struct timers *timers)
 {
-    *l = (struct standalone){.queue = queue, .timers = timers};
-    timer_init(&l->again, on_again);
+    *s = (struct standalone){.queue = queue, .timers = timers};
+    timer_init(&s->again, on_again);
 }
 
-static void standalone_start(struct standalone *l)
+static void standalone_start(struct standalone *s)
 {
-    struct queue_leader leader = {.token = BYTES(""), .on_fenced = on_fenced, .arg = l};
+    struct queue_leader leader = {.token = BYTES(""), .on_fenced = on_fenced, .arg = s};
 
-    queue_lead(l->queue, &leader);
+    queue_lead(s->queue, &leader);
 }
 
-/* Each bucket has said that it takes this node. */
-static void standalone_adopted(struct standalone *l)
+/* All buckets have accepted this node. */
+static void standalone_adopted(struct standalone *s)
 {
-    timer_disarm(l->timers, &l->again);
-    be_fenced_no_more(l);
-    standalone_start(l);
+    timer_disarm(s->timers, &s->again);
+    be_fenced_no_more(s);
+    standalone_start(s);
 }
 
-static void standalone_stop(struct standalone *l)
+static void standalone_stop(struct standalone *s)
 {
-    timer_disarm(l->timers, &l->again);
+    timer_disarm(s->timers, &s->again);
 }
 
 /* ---- who scans ---- */
@@ -127,11 +127,11 @@ struct node_lead {
     char root[sizeof("/dueq/") + 64];
     struct buf gmq, http, peer;     /* addresses for other nodes */
     char token[TOKEN_TEXT_LEN + 1]; /* it leads, or led, with it */
-    struct timer writes; /* the lease to the journal, also where there is nothing to do */
+    struct timer writes; /* writes the lease to the journal, also while the queue is idle */
     struct standalone standalone;
-    struct timer unlisted; /* the store is away: when others take over what this node scans */
+    struct timer unlisted; /* store away: then other nodes take over its topics */
     struct timer stopped;
-    int64_t until_mono_ms; /* stopping: how long it waits for the good-bye */
+    int64_t until_mono_ms; /* stopping: until then it waits for the good-bye */
     void (*on_stopped)(void *arg);
     void *stopped_arg;
 };
@@ -148,14 +148,14 @@ static int64_t now_wall_ms(void *arg)
 
 /* ---- what the queue says ---- */
 
-/* What may be done is written down before it is done. */
+/* The lease is in the journal before anything is done with it. */
 static bool may_act(void *arg)
 {
-    struct node_lead *a = arg;
+    struct node_lead *l = arg;
 
-    if (!ha_may_act(a->ha))
+    if (!ha_may_act(l->ha))
         return false;
-    ha_journal_lease(&a->journal, a->token, now_boot_ms(NULL), ha_until(a->ha));
+    ha_journal_lease(&l->journal, l->token, now_boot_ms(NULL), ha_until(l->ha));
     return true;
 }
 
@@ -163,16 +163,16 @@ static bool may_act(void *arg)
 
 static void on_writes(struct timer *timer)
 {
-    struct node_lead *a = CONTAINER_OF(timer, struct node_lead, writes);
+    struct node_lead *l = CONTAINER_OF(timer, struct node_lead, writes);
 
-    (void)may_act(a);
-    timer_arm(&a->options.loop->timers, timer,
-              a->options.conf->ha.session_ms / WRITES_PER_SESSION);
+    (void)may_act(l);
+    timer_arm(&l->options.loop->timers, timer,
+              l->options.conf->ha.session_ms / WRITES_PER_SESSION);
 }
 
 static void on_app_fenced(void *arg, struct bytes seen)
 {
-    struct node_lead *a = arg;
+    struct node_lead *l = arg;
     struct token token = {0};
     char text[TOKEN_TEXT_LEN + 1];
 
@@ -180,66 +180,66 @@ static void on_app_fenced(void *arg, struct bytes seen)
         LOG_ERROR("ha", "the store's fence has what is no token: '%.*s'", BYTES_ARG(seen));
     token_print(&token, text);
     if (!token_is_none(&token))
-        ha_journal_fenced(&a->journal, a->token, text, now_boot_ms(NULL));
-    ha_fenced(a->ha, &token);
+        ha_journal_fenced(&l->journal, l->token, text, now_boot_ms(NULL));
+    ha_fenced(l->ha, &token);
 }
 
 static void on_drained(void *arg)
 {
-    struct node_lead *a = arg;
+    struct node_lead *l = arg;
 
-    ha_drained(a->ha);
+    ha_drained(l->ha);
 }
 
-static void lead(struct node_lead *a, const struct token *token)
+static void lead(struct node_lead *l, const struct token *token)
 {
     struct queue_leader leader = {
-        .may_act = may_act, .on_fenced = on_app_fenced, .on_drained = on_drained, .arg = a};
+        .may_act = may_act, .on_fenced = on_app_fenced, .on_drained = on_drained, .arg = l};
 
-    token_print(token, a->token);
-    leader.token = bytes_of_text(a->token);
-    queue_lead(a->options.queue, &leader);
+    token_print(token, l->token);
+    leader.token = bytes_of_text(l->token);
+    queue_lead(l->options.queue, &leader);
 }
 
 /* ---- what ha says ---- */
 
-/* Written down first: it may act no more from then on, and does not. */
+/* The journal comes first: from that line on the node may act no more. */
 static void on_role(void *arg, const struct role *role, enum role_state before)
 {
-    struct node_lead *a = arg;
+    struct node_lead *l = arg;
     char token[TOKEN_TEXT_LEN + 1];
 
     token_print(&role->token, token);
-    ha_journal_role(&a->journal, role_word(role->state), role_word(before),
+    ha_journal_role(&l->journal, role_word(role->state), role_word(before),
                     role_reason_word(role->reason), token, now_boot_ms(NULL));
     if (role->state == ROLE_LEADER)
-        lead(a, &role->token);
+        lead(l, &role->token);
     else
-        queue_deactivate(a->options.queue);
-    if (a->options.on_role)
-        a->options.on_role(a->options.arg, role, before);
+        queue_deactivate(l->options.queue);
+    if (l->options.on_role)
+        l->options.on_role(l->options.arg, role, before);
 }
 
 static void on_scanners(void *arg, const struct ha_scanners *scanners)
 {
-    struct node_lead *a = arg;
+    struct node_lead *l = arg;
 
-    share_with(a->options.queue, scanners);
+    share_with(l->options.queue, scanners);
 }
 
 static void on_refused(void *arg, const char *why)
 {
-    struct node_lead *a = arg;
+    struct node_lead *l = arg;
 
-    a->options.on_refused(a->options.arg, why);
+    l->options.on_refused(l->options.arg, why);
 }
 
 /* ---- making it ---- */
 
 /* "host:port": the port is the listener's, the host too where none is advertised. */
-static void print_address(const struct node_lead *a, int fd, struct buf *to)
+static void print_address(const struct node_lead *l, int fd, struct buf *to)
 {
-    const char *host = a->options.conf->ha.advertise;
+    const char *host = l->options.conf->ha.advertise;
     struct buf own = BUF_INIT;
 
     if (fd < 0)
@@ -253,24 +253,24 @@ static void print_address(const struct node_lead *a, int fd, struct buf *to)
     buf_fini(&own);
 }
 
-static void join_parts(struct node_lead *a)
+static void join_parts(struct node_lead *l)
 {
-    const struct conf *conf = a->options.conf;
+    const struct conf *conf = l->options.conf;
     struct zk_options zk = {.servers = conf->ha.zookeeper,
                             .auth = conf->ha.auth,
                             .session_ms = conf->ha.session_ms};
     struct peer_options link = {.node = conf->node.id,
                                 .secret = conf->ha.secret,
-                                .listen_fd = a->options.peer_fd,
+                                .listen_fd = l->options.peer_fd,
                                 .silence_ms = PEER_SILENCE_MS};
     struct ha_options options = {
         .node = conf->node.id,
-        .root = a->root,
+        .root = l->root,
         .version = build_info()->full,
-        .gmq = buf_text(&a->gmq),
-        .http = buf_text(&a->http),
-        .peer = buf_text(&a->peer),
-        .incarnation = a->options.incarnation,
+        .gmq = buf_text(&l->gmq),
+        .http = buf_text(&l->http),
+        .peer = buf_text(&l->peer),
+        .incarnation = l->options.incarnation,
         .session_ms = conf->ha.session_ms,
         .on_loss = conf->ha.on_loss == HA_ON_LOSS_FAILSAFE ? HA_FAILSAFE : HA_STOP,
         .priority = conf->ha.priority,
@@ -283,12 +283,12 @@ static void join_parts(struct node_lead *a)
         .on_role = on_role,
         .on_refused = on_refused,
         .on_scanners = on_scanners,
-        .arg = a,
+        .arg = l,
     };
 
-    a->zookeeper = zk_coordinator_new(&zk, a->options.loop);
-    a->peers = peer_link_new(&link, a->options.loop);
-    a->ha = ha_new(&options, a->zookeeper, a->peers, &a->options.loop->timers);
+    l->zookeeper = zk_coordinator_new(&zk, l->options.loop);
+    l->peers = peer_link_new(&link, l->options.loop);
+    l->ha = ha_new(&options, l->zookeeper, l->peers, &l->options.loop->timers);
 }
 
 #define GOOD_BYE_MS 500 /* for ZooKeeper to confirm that the session is over */
@@ -296,14 +296,14 @@ static void join_parts(struct node_lead *a)
 
 static void on_turn(struct timer *timer)
 {
-    struct node_lead *a = CONTAINER_OF(timer, struct node_lead, stopped);
-    struct timers *timers = &a->options.loop->timers;
+    struct node_lead *l = CONTAINER_OF(timer, struct node_lead, stopped);
+    struct timers *timers = &l->options.loop->timers;
 
-    if (a->zookeeper && a->zookeeper->leaving && timers_now(timers) < a->until_mono_ms) {
+    if (l->zookeeper && l->zookeeper->leaving && timers_now(timers) < l->until_mono_ms) {
         timer_arm(timers, timer, LOOK_MS);
         return;
     }
-    a->on_stopped(a->stopped_arg);
+    l->on_stopped(l->stopped_arg);
 }
 
 #define UNLISTED_AFTER_MS 200 /* a link that comes back at once moves no share */
@@ -316,126 +316,126 @@ static void on_unlisted(struct timer *timer)
 struct node_lead *node_lead_new(const struct node_lead_options *options)
 {
     const struct conf *conf = options->conf;
-    struct node_lead *a = calloc(1, sizeof(*a));
+    struct node_lead *l = calloc(1, sizeof(*l));
 
-    if (!a)
+    if (!l)
         abort();
-    a->options = *options;
-    a->journal.fd = -1;
-    timer_init(&a->writes, on_writes);
-    standalone_init(&a->standalone, options->queue, &options->loop->timers);
-    timer_init(&a->unlisted, on_unlisted);
-    timer_init(&a->stopped, on_turn);
+    l->options = *options;
+    l->journal.fd = -1;
+    timer_init(&l->writes, on_writes);
+    standalone_init(&l->standalone, options->queue, &options->loop->timers);
+    timer_init(&l->unlisted, on_unlisted);
+    timer_init(&l->stopped, on_turn);
     if (!conf_has_others(conf))
-        return a;
-    snprintf(a->root, sizeof(a->root), "/dueq/%s", conf->ha.cluster);
-    print_address(a, options->port_fds[PORT_GMQ], &a->gmq);
-    print_address(a, options->port_fds[PORT_HTTP], &a->http);
-    print_address(a, options->peer_fd, &a->peer);
+        return l;
+    snprintf(l->root, sizeof(l->root), "/dueq/%s", conf->ha.cluster);
+    print_address(l, options->port_fds[PORT_GMQ], &l->gmq);
+    print_address(l, options->port_fds[PORT_HTTP], &l->http);
+    print_address(l, options->peer_fd, &l->peer);
     if (conf->ha.journal)
-        ha_journal_open(&a->journal, conf->node.data_dir, conf->node.id);
-    join_parts(a);
-    if (a->journal.fd >= 0)
-        timer_arm(&options->loop->timers, &a->writes, 0);
-    return a;
+        ha_journal_open(&l->journal, conf->node.data_dir, conf->node.id);
+    join_parts(l);
+    if (l->journal.fd >= 0)
+        timer_arm(&options->loop->timers, &l->writes, 0);
+    return l;
 }
 
-void node_lead_free(struct node_lead *a)
+void node_lead_free(struct node_lead *l)
 {
-    if (!a)
+    if (!l)
         return;
-    ha_free(a->ha);
-    zk_coordinator_free(a->zookeeper);
-    peer_link_free(a->peers);
-    ha_journal_close(&a->journal);
-    timer_disarm(&a->options.loop->timers, &a->writes);
-    standalone_stop(&a->standalone);
-    timer_disarm(&a->options.loop->timers, &a->unlisted);
-    timer_disarm(&a->options.loop->timers, &a->stopped);
-    buf_fini(&a->gmq);
-    buf_fini(&a->http);
-    buf_fini(&a->peer);
-    free(a);
+    ha_free(l->ha);
+    zk_coordinator_free(l->zookeeper);
+    peer_link_free(l->peers);
+    ha_journal_close(&l->journal);
+    timer_disarm(&l->options.loop->timers, &l->writes);
+    standalone_stop(&l->standalone);
+    timer_disarm(&l->options.loop->timers, &l->unlisted);
+    timer_disarm(&l->options.loop->timers, &l->stopped);
+    buf_fini(&l->gmq);
+    buf_fini(&l->http);
+    buf_fini(&l->peer);
+    free(l);
 }
 
 /* ---- its life ---- */
 
-void node_lead_start(struct node_lead *a)
+void node_lead_start(struct node_lead *l)
 {
-    if (a->options.conf->ha.mode == HA_MODE_CLUSTER)
-        share_nobody(a->options.queue);
-    if (a->ha)
-        ha_start(a->ha);
+    if (l->options.conf->ha.mode == HA_MODE_CLUSTER)
+        share_nobody(l->options.queue);
+    if (l->ha)
+        ha_start(l->ha);
     else
-        standalone_start(&a->standalone);
+        standalone_start(&l->standalone);
 }
 
-/* From inside ha's tick: what follows is done in a turn of its own. */
+/* Called from inside ha's tick: the rest is done in a turn of its own. */
 static void on_ha_stopped(void *arg)
 {
-    struct node_lead *a = arg;
+    struct node_lead *l = arg;
 
-    a->until_mono_ms = timers_now(&a->options.loop->timers) + GOOD_BYE_MS;
-    timer_arm(&a->options.loop->timers, &a->stopped, 0);
+    l->until_mono_ms = timers_now(&l->options.loop->timers) + GOOD_BYE_MS;
+    timer_arm(&l->options.loop->timers, &l->stopped, 0);
 }
 
-void node_lead_stop(struct node_lead *a, void (*on_stopped)(void *arg), void *arg)
+void node_lead_stop(struct node_lead *l, void (*on_stopped)(void *arg), void *arg)
 {
-    a->on_stopped = on_stopped;
-    a->stopped_arg = arg;
-    standalone_stop(&a->standalone);
-    if (a->ha)
-        ha_stop(a->ha, on_ha_stopped, a);
+    l->on_stopped = on_stopped;
+    l->stopped_arg = arg;
+    standalone_stop(&l->standalone);
+    if (l->ha)
+        ha_stop(l->ha, on_ha_stopped, l);
     else
-        on_ha_stopped(a);
+        on_ha_stopped(l);
 }
 
-void node_lead_store_is(struct node_lead *a, bool is_up)
+void node_lead_store_is(struct node_lead *l, bool is_up)
 {
-    struct timers *timers = &a->options.loop->timers;
+    struct timers *timers = &l->options.loop->timers;
 
-    if (!a->ha)
+    if (!l->ha)
         return;
-    ha_store_is(a->ha, is_up);
-    timer_disarm(timers, &a->unlisted);
+    ha_store_is(l->ha, is_up);
+    timer_disarm(timers, &l->unlisted);
     if (is_up)
-        ha_scans(a->ha, true);
+        ha_scans(l->ha, true);
     else
-        timer_arm(timers, &a->unlisted, UNLISTED_AFTER_MS);
+        timer_arm(timers, &l->unlisted, UNLISTED_AFTER_MS);
 }
 
-void node_lead_store_answers(struct node_lead *a, bool answers)
+void node_lead_store_answers(struct node_lead *l, bool answers)
 {
-    if (a->ha)
-        ha_store_is(a->ha, answers);
+    if (l->ha)
+        ha_store_is(l->ha, answers);
 }
 
-void node_lead_address_is(struct node_lead *a, bool is_possible)
+void node_lead_address_is(struct node_lead *l, bool is_possible)
 {
-    if (a->ha)
-        ha_address_is(a->ha, is_possible);
+    if (l->ha)
+        ha_address_is(l->ha, is_possible);
 }
 
-void node_lead_note_address(struct node_lead *a, const char *state)
+void node_lead_note_address(struct node_lead *l, const char *state)
 {
-    ha_journal_vip(&a->journal, state, now_boot_ms(NULL));
+    ha_journal_vip(&l->journal, state, now_boot_ms(NULL));
 }
 
-/* With the virtual address: who could not have it may lead all the same, last of all. */
+/* With the virtual address: a node that could not have it may lead, but last of all. */
 static bool could_lead(const struct ha_node *n)
 {
     return n->is_here && n->is_member && n->store_up && !n->no_failover && !n->is_address_away;
 }
 
-bool node_lead_has_successor(const struct node_lead *a)
+bool node_lead_has_successor(const struct node_lead *l)
 {
     struct ha_status s;
 
-    if (!a->ha)
+    if (!l->ha)
         return false;
-    ha_status(a->ha, &s);
+    ha_status(l->ha, &s);
     for (unsigned i = 0; i < s.node_count && !s.is_paused; i++)
-        if (could_lead(&s.nodes[i]) && strcmp(s.nodes[i].name, a->options.conf->node.id) != 0)
+        if (could_lead(&s.nodes[i]) && strcmp(s.nodes[i].name, l->options.conf->node.id) != 0)
             return true;
     return false;
 }
@@ -446,51 +446,51 @@ static bool leads_unfenced(const struct ha_status *status)
     return status->role->state == ROLE_LEADER && !status->refused[0];
 }
 
-bool node_lead_adopt(struct node_lead *a, struct adoption *adoption)
+bool node_lead_adopt(struct node_lead *l, struct adoption *adoption)
 {
     struct ha_status status;
 
     _Static_assert(TOKEN_TEXT_LEN <= OP_TOKEN_MAX, "a token is one of the store's");
     _Static_assert(!__builtin_strcmp(TOKEN_STANDALONE, OP_TOKEN_STANDALONE), "one word");
     adoption->token[0] = '\0';
-    if (a->ha) {
-        ha_status(a->ha, &status);
+    if (l->ha) {
+        ha_status(l->ha, &status);
         if (token_is_none(&status.leader_token) || status.lease_left_ms == 0 ||
             leads_unfenced(&status))
             return false;
         token_print(&status.leader_token, adoption->token);
-    } else if (!a->standalone.is_fenced) {
+    } else if (!l->standalone.is_fenced) {
         return false;
     }
-    queue_adopt(a->options.queue, adoption);
+    queue_adopt(l->options.queue, adoption);
     return true;
 }
 
-void node_lead_adopted(struct node_lead *a)
+void node_lead_adopted(struct node_lead *l)
 {
-    if (!a->ha)
-        standalone_adopted(&a->standalone);
+    if (!l->ha)
+        standalone_adopted(&l->standalone);
 }
 
-bool node_lead_is_fenced_alone(const struct node_lead *a)
+bool node_lead_is_fenced_alone(const struct node_lead *l)
 {
-    return a->standalone.is_fenced;
+    return l->standalone.is_fenced;
 }
 
-uint64_t node_lead_fenced_alone_count(const struct node_lead *a)
+uint64_t node_lead_fenced_alone_count(const struct node_lead *l)
 {
-    return a->standalone.fenced_count;
+    return l->standalone.fenced_count;
 }
 
-struct ha *node_lead_ha(struct node_lead *a)
+struct ha *node_lead_ha(struct node_lead *l)
 {
-    return a->ha;
+    return l->ha;
 }
 
-struct coord_credentials node_lead_session(const struct node_lead *a)
+struct coord_credentials node_lead_session(const struct node_lead *l)
 {
     static const struct coord_credentials none;
-    const struct coordinator *zookeeper = a ? a->zookeeper : NULL;
+    const struct coordinator *zookeeper = l ? l->zookeeper : NULL;
 
     if (!zookeeper)
         return none;
@@ -502,7 +502,7 @@ struct coord_credentials node_lead_session(const struct node_lead *a)
     return zookeeper->credentials;
 }
 
-unsigned node_lead_peers_up(const struct node_lead *a)
+unsigned node_lead_peers_up(const struct node_lead *l)
 {
-    return a->peers ? peer_link_up_count(a->peers) : 0;
+    return l->peers ? peer_link_up_count(l->peers) : 0;
 }

@@ -15,8 +15,8 @@
  *   the store, up or down       ha_scans(), too
  *
  * A standalone node leads all the time, without a token. Where a cluster's leader has been at
- * its store it moves nothing: it says what to do, and looks again every few seconds, until an
- * operator has decided.
+ * its store, a standalone node moves nothing: it logs what to do and looks again every few
+ * seconds, until an operator has decided.
  */
 #ifndef DUEQ_NODE_LEAD_H
 #define DUEQ_NODE_LEAD_H
@@ -41,57 +41,57 @@ struct node_lead_options {
 
     /* As in ha.h: this set-up cannot work; the node ends. */
     void (*on_refused)(void *arg, const char *why);
-    /* After all else has been done about it; NULL: nobody asks. */
+    /* Called last, when all else has been done about the change; may be NULL. */
     void (*on_role)(void *arg, const struct role *role, enum role_state before);
     void *arg;
 };
 
 struct node_lead;
 struct node_lead *node_lead_new(const struct node_lead_options *options);
-void node_lead_free(struct node_lead *a); /* stopped or never started; NULL is fine */
-void node_lead_start(struct node_lead *a);
+void node_lead_free(struct node_lead *l); /* stopped or never started; NULL is fine */
+void node_lead_start(struct node_lead *l);
 
 /* Gives the lead away gracefully, and leaves the cluster. on_stopped comes in a later turn,
  * within about two seconds; the store must go on until then. */
-void node_lead_stop(struct node_lead *a, void (*on_stopped)(void *arg), void *arg);
-void node_lead_store_is(struct node_lead *a, bool is_up);
+void node_lead_stop(struct node_lead *l, void (*on_stopped)(void *arg), void *arg);
+void node_lead_store_is(struct node_lead *l, bool is_up);
 
-/* It is up, and answers or does not: whether this node can lead, and nothing else. */
-void node_lead_store_answers(struct node_lead *a, bool answers);
+/* The store is up, and answers or not: decides whether this node can lead, and nothing else. */
+void node_lead_store_answers(struct node_lead *l, bool answers);
 
 /* The virtual address could be at this node, or not; what has just happened to it (vip_app.h).
  */
-void node_lead_address_is(struct node_lead *a, bool is_possible);
-void node_lead_note_address(struct node_lead *a, const char *state);
+void node_lead_address_is(struct node_lead *l, bool is_possible);
+void node_lead_note_address(struct node_lead *l, const char *state);
 
 /* Is there another node that would lead, with the virtual address, if this one gave the lead
  * away now? */
-bool node_lead_has_successor(const struct node_lead *a);
+bool node_lead_has_successor(const struct node_lead *l);
 
 /* Gives the store to this cluster, or this standalone node, whatever other cluster has been
  * there; see queue_adopt(). In a cluster only the leader does so, with its token, while
- * ZooKeeper answers it: false, and nothing happens, at any other node, and where the store is
- * its own already. The caller sets on_done. */
-bool node_lead_adopt(struct node_lead *a, struct adoption *adoption) MUST_CHECK;
+ * ZooKeeper answers. False, and nothing happens: at any other node, or where the store is its
+ * own already. The caller sets on_done. */
+bool node_lead_adopt(struct node_lead *l, struct adoption *adoption) MUST_CHECK;
 
-/* That has ended well: a standalone node begins at once. A cluster's leader looks by itself,
- * every HA_FENCED_AGAIN_MS. */
-void node_lead_adopted(struct node_lead *a);
+/* The adoption has ended well: a standalone node begins to lead at once. A cluster's leader
+ * looks by itself, every HA_FENCED_AGAIN_MS. */
+void node_lead_adopted(struct node_lead *l);
 
 /* Standalone, and a cluster's leader has been at this store: it moves nothing. */
-bool node_lead_is_fenced_alone(const struct node_lead *a);
+bool node_lead_is_fenced_alone(const struct node_lead *l);
 
-/* Answers that say so, since start. */
-uint64_t node_lead_fenced_alone_count(const struct node_lead *a);
+/* How many answers of the store said so, since start. */
+uint64_t node_lead_fenced_alone_count(const struct node_lead *l);
 
 /* NULL: the node is standalone. */
-struct ha *node_lead_ha(struct node_lead *a);
+struct ha *node_lead_ha(struct node_lead *l);
 
-/* This process's session, for who has to end it when the process is dead; number 0 where there
+/* This process's session, for the warden to end when the process is dead; number 0 where there
  * is none, or it is known to be over. NULL is fine. */
-struct coord_credentials node_lead_session(const struct node_lead *a);
+struct coord_credentials node_lead_session(const struct node_lead *l);
 
-/* With how many other nodes it is connected; 0 where it is standalone. */
-unsigned node_lead_peers_up(const struct node_lead *a);
+/* The number of other nodes that this one is connected with; 0 for a standalone node. */
+unsigned node_lead_peers_up(const struct node_lead *l);
 
 #endif

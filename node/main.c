@@ -130,16 +130,16 @@ static void occupy_standard_descriptors(void)
         close(fd);
 }
 
-/* A large block is a mapping of its own, and free() gives it back. Left to itself, glibc puts
- * blocks of up to 32 MiB into the heap once it has seen one of them freed, and there the
- * smallest block above them keeps them all: a node would stay as large as its worst flood. */
+/* A large block is a mapping of its own, and free() gives it back. By default glibc puts blocks
+ * of up to 32 MiB into the heap once one such block was freed; there a small block above them
+ * keeps them all, and a node would stay as large as at its worst flood. */
 static void keep_large_blocks_apart(void)
 {
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
     mallopt(M_TRIM_THRESHOLD, HEAP_SPARE_BYTES);
 }
 
-/* Ends the process when it has mistakes: all of them on stderr. */
+/* Ends the process when the configuration has mistakes, with all of them on stderr. */
 static struct conf *load(const struct conf_request *request)
 {
     struct conf_errors errors;

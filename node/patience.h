@@ -1,8 +1,8 @@
-/* How long a node that stops goes on using its store. Its time has three parts: the first is
- * for whatever the store does; then a store that is silent is given up, while one that answers
- * is used until the middle of the third part, so that deliveries are confirmed also to clients
- * that read their last replies slowly. What the store has not answered when it is given up has
- * another part for it, as far as there is one.
+/* How long a stopping node goes on using its store. The time has three equal parts. In the
+ * first the store may do anything. After that a silent store is given up; a store that answers
+ * is used until the middle of the third part, so that deliveries to clients that read their
+ * last replies slowly are confirmed, too. When the store is given up, unanswered operations get
+ * up to another part.
  *
  * Pure. Times are of the monotonic clock.
  */
@@ -24,13 +24,14 @@ struct patience {
 
 void patience_init(struct patience *p, int64_t now_mono_ms, int64_t stop_timeout_ms);
 
-/* At the beginning, and from the end of the first part on every PATIENCE_LOOK_MS: what the
- * store has not answered, and how many answers there have been. True: it is to be used no
- * longer. */
+/* Call at the beginning, and from the end of the first part on every PATIENCE_LOOK_MS.
+ * `pending`: operations not answered; `answers`: answers so far. True: the store is to be used
+ * no longer. */
 bool patience_is_over(struct patience *p, int64_t now_mono_ms, uint64_t pending,
                       uint64_t answers);
 
-/* From then on: so long its last answers are waited for. `kept_ms`: of the end, for others. */
+/* How long to wait for the last answers from then on. `kept_ms` of the end are left to others.
+ */
 int64_t patience_for_answers_ms(const struct patience *p, int64_t now_mono_ms, int64_t kept_ms);
 
 #endif

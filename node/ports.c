@@ -31,7 +31,7 @@ static void reload_http(const struct ports_from *from, struct port *port)
 {
     struct http_options options = wiring_http_options(from->conf);
 
-    http_reload(from->api->http, &options);
+    http_reload(port, &options);
     from->api->metrics_topics = from->conf->http.metrics_topics;
 }
 

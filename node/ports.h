@@ -13,7 +13,7 @@ struct loop;
 struct port;
 struct queue;
 
-/* What they serve from; all borrowed for the ports' life. */
+/* The parts that ports serve from; all borrowed for the ports' life. */
 struct ports_from {
     const struct conf *conf;
     struct loop *loop;

@@ -46,7 +46,8 @@ static void take_output(struct program *p, const char *data, size_t len)
     }
 }
 
-/* False: there is no more. One that prints without end must not hold up the loop. */
+/* False: there is no more output now. Reads a part only: endless output must not hold up the
+ * loop. */
 static bool read_output(struct program *p)
 {
     char data[4096];
@@ -163,8 +164,8 @@ static int spawn(pid_t *pid, const char *const *argv, int output)
 
 /* ---- one that waits until its group is known ---- */
 
-/* In the child, whose signals are blocked: until `gate` is opened, or closed because the node
- * has died. Async-signal-safe calls alone. */
+/* In the child, whose signals are blocked: waits until `gate` is opened, or closed because the
+ * node has died. Only async-signal-safe calls. */
 static _Noreturn void become(const char *const *argv, int output, int gate, int failure)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL};
@@ -188,7 +189,7 @@ static _Noreturn void become(const char *const *argv, int output, int gate, int 
     _exit(EXIT_FAILURE);
 }
 
-/* What fork() gives; in the child no handler of this process runs. */
+/* fork(), but no signal handler of this process runs in the child. */
 static pid_t fork_quietly(void)
 {
     sigset_t all, before;
@@ -202,7 +203,7 @@ static pid_t fork_quietly(void)
     return pid;
 }
 
-/* Opens the gate. 0, or the errno that the program could not be run for. */
+/* Opens the gate. 0, or the errno of a failed exec. */
 static int let_begin(pid_t pid, int gate, int failure)
 {
     int error = 0;
@@ -213,8 +214,8 @@ static int let_begin(pid_t pid, int gate, int failure)
     return error;
 }
 
-/* As spawn(). What calls posix_spawn() knows the process when the program has begun already; so
- * this forks, which takes longer the more memory the node has. */
+/* As spawn(). posix_spawn() returns the process only when the program has begun; so this forks,
+ * which takes longer the more memory the node has. */
 static int spawn_behind_gate(struct program *p, const struct program_run *run, int output)
 {
     int gate[2], failure[2], error = 0;

@@ -1,10 +1,10 @@
 /* One run of an operator's program: hooks.h and vip/hook.h.
  *
- * It is run without a shell, and never waited for: what it prints goes to the log line by line,
- * and one that takes too long is killed with all that it has started, for which it has a
- * process group of its own. It is over when its process has ended, which its pidfd tells; what
- * a grandchild that lives on goes on printing is read no more then. A node that ends leaves the
- * one that runs to itself, and does not hear it any more.
+ * The program runs without a shell, and nothing blocks on it. Its output goes to the log line
+ * by line. A run that takes too long is killed with all that it has started: each run has a
+ * process group of its own. A run is over when its process has ended, which the pidfd tells;
+ * output of a grandchild that lives on is no longer read. A node that ends leaves a running
+ * program alone, unheard.
  */
 #ifndef DUEQ_NODE_PROGRAM_H
 #define DUEQ_NODE_PROGRAM_H
@@ -30,7 +30,7 @@ struct program {
      * "not done after 10000 ms, killed", or "done"; the program's until the next run. */
     void (*on_end)(struct program *p, enum program_result result, const char *how);
 
-    pid_t pid; /* its process and its group; 0: none runs */
+    pid_t pid; /* of the process and its group; 0: none runs */
     const char *module;
     char label[PROGRAM_LABEL_MAX];
     enum log_level level; /* of what it prints, and of its good end */
@@ -56,14 +56,14 @@ struct program_run {
     const char *label;       /* what lines of the log begin with: "hook promote" */
     const char *const *argv; /* NULL-terminated; the first is the program's absolute path */
     int64_t timeout_ms;
-    bool is_quiet; /* all that is said of it is for those who look for it (debug) */
-    /* Called with the group from inside program_start(), before the program begins: where this
-     * process dies before it returns, the program never does. NULL: not. */
+    bool is_quiet; /* everything about the run is logged at debug */
+    /* Called with the process group from inside program_start(); the program begins when it has
+     * returned, and never if this process dies before. May be NULL. */
     void (*on_group)(struct program *p, pid_t group);
 };
 
-/* None runs. False, with errno: it could not be run, and that was said; on_end() will not come.
- */
+/* Only while none runs. False, with errno: the program could not be run; that is logged, and
+ * on_end() will not come. */
 bool program_start(struct program *p, const struct program_run *run);
 
 bool program_is_running(const struct program *p);

@@ -21,7 +21,7 @@ static void log_changes(struct buf *taken, struct buf *need_restart)
                  buf_text(need_restart));
 }
 
-/* A log file that cannot be opened is not taken; what else the log is told is. */
+/* A log file that cannot be opened is not taken over; the log's other settings are. */
 static void check_log_file(const struct conf *running, struct conf *fresh)
 {
     struct log_options options = conf_log_options(fresh);

@@ -28,33 +28,19 @@ static void add_weaknesses(unsigned weak, struct store_numbers *to)
 
 static void read_numbers(const struct redis_store_stats *from, struct store_numbers *to)
 {
+#define X(field, ...) to->field = from->field;
+    STORE_METRICS(X)
+#undef X
     to->is_up = from->state != REDIS_STORE_DOWN;
-    to->connects = from->connects;
     to->round_trips = from->round_trip_us.total;
     to->round_trip_us = &from->round_trip_us;
     to->errors = from->refused + from->malformed;
     to->lost = from->unknown;
-    to->expired = from->expired;
-    to->overflowed = from->overflowed;
-    to->replica_waits = from->replica_waits;
-    to->replica_timeouts = from->replica_timeouts;
-    to->waiting_for_replicas = from->waiting_for_replicas;
-    to->in_flight = from->in_flight;
-    to->held = from->held;
-    to->held_bytes = from->held_bytes;
-    to->repeated = from->repeated;
-    to->dropped = from->dropped;
-    to->rollbacks = from->rollbacks;
-    to->lost_pushes = from->lost_pushes;
-    to->clock_jumps = from->clock_jumps;
-    to->broken = from->broken;
     to->moved = from->moved;
     to->asked = from->asked;
     to->try_again = from->try_again;
     to->down = from->down;
-    to->maps_read = from->maps_read;
     to->breaker = breaker_word(from->breaker);
-    to->breaker_trips = from->breaker_trips;
     to->breaker_since_mono_ms = from->breaker_since_mono_ms;
     add_weaknesses(from->weak, to);
 }
@@ -169,7 +155,8 @@ static void read_changes(struct report_cluster *c, struct cluster_status *to)
     to->changes = c->changes;
 }
 
-/* Of leading, from the start: whoever waits for the first election sees it rise. */
+/* Counts of leading are shown from the start, so that an alert sees the rise from 0 at the
+ * first election. */
 static bool is_shown(unsigned state, unsigned reason, uint64_t count)
 {
     return count || (state == ROLE_LEADER &&
@@ -230,7 +217,7 @@ static void read_role(struct report_cluster *c, struct cluster_status *to)
     to->role = role_word(role->state);
     to->reason = role_reason_word(role->reason);
     to->role_age_ms = clock_boot_ms() - role->since_boot_ms;
-    to->may_act = ha_may_act(node_lead_ha(c->ha));
+    to->may_act = ha_may_act(node_lead_ha(c->lead));
 }
 
 #define TELL_ONE_NODE \
@@ -242,7 +229,7 @@ static const char *kind_of(struct bytes token)
                                                           : "the leader with the token";
 }
 
-/* Of a node that is refused by Redis: of all buckets, or of some? */
+/* For a node that Redis refuses: do all buckets refuse it, or some? */
 static void read_divided(struct report_cluster *c, struct cluster_status *to)
 {
     struct bytes seen;
@@ -264,15 +251,15 @@ static bool read_status(void *arg, struct cluster_status *to)
     struct report_cluster *c = arg;
     const struct ha_status *s = &c->status;
 
-    if (!node_lead_ha(c->ha)) {
-        to->may_act = !node_lead_is_fenced_alone(c->ha);
+    if (!node_lead_ha(c->lead)) {
+        to->may_act = !node_lead_is_fenced_alone(c->lead);
         to->refused = to->may_act ? "" : FENCED_ALONE;
-        to->fenced = node_lead_fenced_alone_count(c->ha);
+        to->fenced = node_lead_fenced_alone_count(c->lead);
         if (!to->may_act)
             read_divided(c, to);
         return false;
     }
-    ha_status(node_lead_ha(c->ha), &c->status);
+    ha_status(node_lead_ha(c->lead), &c->status);
     *to = (struct cluster_status){
         .node = c->node,
         .lease_left_ms = s->lease_left_ms,
@@ -296,7 +283,7 @@ static bool read_status(void *arg, struct cluster_status *to)
         .asked_ms = c->asked_ms,
         .granted_ms = s->granted_ms,
         .tick_ms = s->tick_ms,
-        .peers_up = node_lead_peers_up(c->ha),
+        .peers_up = node_lead_peers_up(c->lead),
         .elections_lost = s->elections_lost,
         .fenced = s->fenced,
         .sessions = s->sessions,
@@ -323,7 +310,7 @@ static bool read_status(void *arg, struct cluster_status *to)
 struct request {
     struct ha_command command;
     struct adoption adoption;
-    struct timer refusal; /* what is refused at once is answered in a turn of its own */
+    struct timer refusal; /* answers what is refused at once in a turn of its own */
     struct cluster_command *asked;
     struct report_cluster *cluster;
 };
@@ -360,7 +347,7 @@ static void on_adopted(struct adoption *adoption)
     char why[512];
 
     if (adoption->status == STATUS_OK)
-        node_lead_adopted(w->cluster->ha);
+        node_lead_adopted(w->cluster->lead);
     if (adoption->lost) {
         say_lost(w->cluster, adoption, why, sizeof(why));
         answer(w, STATUS_WRONG_STATE, why);
@@ -382,12 +369,12 @@ static const struct ha_node *leader_row(const struct ha_status *s)
     return NULL;
 }
 
-/* A takeover is the leader's: who does not lead would take Redis over on hearsay. */
+/* Only the leader may adopt Redis: any other node would do it on hearsay. */
 static void say_who_adopts(struct report_cluster *c, char *why, size_t size)
 {
     const struct ha_node *n;
 
-    ha_status(node_lead_ha(c->ha), &c->status);
+    ha_status(node_lead_ha(c->lead), &c->status);
     n = leader_row(&c->status);
     if (c->status.session != COORD_SESSION_CONNECTED)
         snprintf(why, size,
@@ -414,7 +401,7 @@ static void on_refusal(struct timer *timer)
     struct request *w = CONTAINER_OF(timer, struct request, refusal);
     char why[512] = "this node is alone (ha.mode is standalone)";
 
-    if (w->asked->request == CLUSTER_ADOPT && node_lead_ha(w->cluster->ha))
+    if (w->asked->request == CLUSTER_ADOPT && node_lead_ha(w->cluster->lead))
         say_who_adopts(w->cluster, why, sizeof(why));
     else if (w->asked->request == CLUSTER_ADOPT)
         snprintf(why, sizeof(why),
@@ -433,14 +420,14 @@ static enum ha_request request_of(enum cluster_request request)
     return requests[request];
 }
 
-/* False: it cannot be, and nobody will answer. */
+/* False: the request cannot be submitted, and on_done will not come. */
 static bool submit_request(struct report_cluster *c, struct request *w)
 {
     const struct cluster_command *asked = w->asked;
-    struct ha *ha = node_lead_ha(c->ha);
+    struct ha *ha = node_lead_ha(c->lead);
 
     if (asked->request == CLUSTER_ADOPT)
-        return node_lead_adopt(c->ha, &w->adoption);
+        return node_lead_adopt(c->lead, &w->adoption);
     if (ha)
         ha_command(ha, &w->command);
     return ha;
@@ -466,12 +453,12 @@ static void submit(void *arg, struct cluster_command *asked)
         timer_arm(c->timers, &w->refusal, 0);
 }
 
-void report_cluster_init(struct report_cluster *c, struct node_lead *ha, struct queue *queue,
+void report_cluster_init(struct report_cluster *c, struct node_lead *lead, struct queue *queue,
                          struct vip_app *vip, struct timers *timers, const struct hooks *hooks,
                          const char *node, int64_t asked_ms)
 {
     c->port = (struct cluster_port){.read = read_status, .submit = submit, .arg = c};
-    c->ha = ha;
+    c->lead = lead;
     c->queue = queue;
     c->vip = vip;
     c->timers = timers;

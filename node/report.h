@@ -1,5 +1,5 @@
-/* What the node tells of itself: what its parts know, as the HTTP port shows it. Nothing but
- * renaming, and the room for it; and operators' requests on their way to ha/. */
+/* Turns what the node's parts know into the structs of protocol/api/report.h, and passes
+ * operators' requests on to ha/. Nothing but renaming, and the room for it. */
 #ifndef DUEQ_NODE_REPORT_H
 #define DUEQ_NODE_REPORT_H
 
@@ -18,7 +18,8 @@ struct report_store {
     struct store_unreached unreached[STORE_BUCKETS_MAX];
 };
 
-/* All of it. What `to` points to is borrowed until the next call, or until the loop turns. */
+/* Fills in all of `to`. Its texts and arrays are borrowed until the next call, or until the
+ * loop turns. */
 void report_store_read(struct report_store *s, struct store_numbers *to);
 
 #define REPORT_NODES_MAX  (2 * PEERS_MAX + 1)
@@ -28,10 +29,10 @@ struct node_lead;
 struct queue;
 struct vip_app;
 
-/* The cluster, and what an operator wants of it. */
+/* The cluster, and operators' requests. */
 struct report_cluster {
     struct cluster_port port; /* for the HTTP port */
-    struct node_lead *ha;
+    struct node_lead *lead;
     struct queue *queue;
     struct vip_app *vip;
     struct timers *timers;
@@ -39,7 +40,7 @@ struct report_cluster {
     const char *node;
     int64_t asked_ms; /* the session timeout */
 
-    /* What was read last. */
+    /* As read last. */
     struct ha_status status;
     char token[TOKEN_TEXT_LEN + 1];
     struct cluster_node nodes[REPORT_NODES_MAX];
@@ -51,7 +52,7 @@ struct report_cluster {
 };
 
 /* All are borrowed. */
-void report_cluster_init(struct report_cluster *c, struct node_lead *ha, struct queue *queue,
+void report_cluster_init(struct report_cluster *c, struct node_lead *lead, struct queue *queue,
                          struct vip_app *vip, struct timers *timers, const struct hooks *hooks,
                          const char *node, int64_t asked_ms);
 

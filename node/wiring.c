@@ -7,17 +7,16 @@
 #include "protocol/conn/port.h"
 
 #define OWN_DESCRIPTORS 64 /* at most, beside those of clients; of few, half */
-/* HTTP's clients without a place; of few, an eighth. Two turns of the listener: so each is read
- * before others take its room. */
+/* For HTTP's clients without a place; where descriptors are few, an eighth. Two turns of the
+ * listener, so that each client is read before others take its room. */
 #define EXCESS_DESCRIPTORS  ((uint64_t)2 * LISTENER_ACCEPTS_PER_TURN)
-#define PROTOCOLS           2 /* the limit of connections is for each */
 #define CONNECTIONS_DEFAULT 10000
 #define RATE_MIN            65536 /* bytes a second of a body that others wait for */
 #define SILENCE_MS          1000
 #define SILENCE_MIN_MS      250 /* no disk makes Redis as slow as that each day */
 
-/* A cluster's leader that alone has lost its Redis is to be noticed in time (see
- * is_store_away() in ha/lead/leader.c). Nobody else is in a hurry. */
+/* In a cluster a leader that alone has lost its Redis must notice in time (see
+ * ha_is_store_away()). A standalone node has time. */
 static int64_t silence_ms(const struct conf *conf)
 {
     int64_t ms = conf_has_others(conf) ? conf->ha.session_ms / 4 : SILENCE_MS;
@@ -54,41 +53,34 @@ _Static_assert((int)CONF_BACKOFF_NONE == (int)BACKOFF_NONE &&
                    (int)CONF_BACKOFF_EXPONENTIAL == (int)BACKOFF_EXPONENTIAL,
                "both are one");
 
-static unsigned settings_given(const struct conf_topic *row)
+static struct backoff backoff_of(const struct conf_topic_backoff *given)
 {
-    static const unsigned bits[TOPIC_KEY_COUNT] = {
-        [TOPIC_TTR] = SETTING_BIT(TTR),
-        [TOPIC_PRIORITY] = SETTING_BIT(PRIORITY),
-        [TOPIC_MAX_TRIES] = SETTING_BIT(MAX_TRIES),
-        [TOPIC_BACKOFF_KIND] = SETTING_BIT(BACKOFF),
-        [TOPIC_TTL] = SETTING_BIT(TTL),
-        [TOPIC_DEAD_MAX] = SETTING_BIT(DEAD_MAX),
-        [TOPIC_DEAD_AGE] = SETTING_BIT(DEAD_AGE),
-        [TOPIC_HISTORY] = SETTING_BIT(HISTORY),
-    };
-    unsigned given = 0;
-
-    for (unsigned i = 0; i < TOPIC_KEY_COUNT; i++)
-        given |= conf_topic_has(row, (enum conf_topic_key)i) ? bits[i] : 0;
-    return given;
+    return (struct backoff){.kind = (enum backoff_kind)given->kind,
+                            .jitter_percent = given->jitter_percent,
+                            .base_ms = given->base_ms,
+                            .cap_ms = given->cap_ms};
 }
+
+#define KEY_OF_DURATION(name) TOPIC_##name
+#define KEY_OF_COUNT(name)    TOPIC_##name
+#define KEY_OF_SWITCH(name)   TOPIC_##name
+#define KEY_OF_BACKOFF(name)  TOPIC_##name##_KIND
+
+#define VALUE_OF_DURATION(given) (given)
+#define VALUE_OF_COUNT(given)    (given)
+#define VALUE_OF_SWITCH(given)   (given)
+#define VALUE_OF_BACKOFF(given)  backoff_of(&(given))
 
 static struct topic_settings settings_of(const struct conf_topic *row)
 {
-    return (struct topic_settings){
-        .set = settings_given(row),
-        .ttr_ms = row->ttr_ms,
-        .priority = row->priority,
-        .max_tries = row->max_tries,
-        .backoff = {.kind = (enum backoff_kind)row->backoff.kind,
-                    .jitter_percent = row->backoff.jitter_percent,
-                    .base_ms = row->backoff.base_ms,
-                    .cap_ms = row->backoff.cap_ms},
-        .ttl_ms = row->ttl_ms,
-        .dead_max = row->dead_max,
-        .dead_age_ms = row->dead_age_ms,
-        .history = row->history,
-    };
+    struct topic_settings s = {0};
+
+#define X(name, word, field, kind, ...)                                        \
+    s.set |= conf_topic_has(row, KEY_OF_##kind(name)) ? SETTING_BIT(name) : 0; \
+    s.field = VALUE_OF_##kind(row->field);
+    TOPIC_SETTING_LIST(X)
+#undef X
+    return s;
 }
 
 void wiring_rules_set(struct wiring_rules *rules, const struct conf *conf)
@@ -137,10 +129,10 @@ static unsigned excess_max(uint64_t descriptors)
     return max ? (unsigned)max : 1;
 }
 
-unsigned wiring_connections_max(unsigned wanted, uint64_t descriptors)
+unsigned wiring_connections_max(unsigned wanted, uint64_t descriptors, unsigned ports)
 {
     uint64_t own = smaller(OWN_DESCRIPTORS, descriptors / 2) + excess_max(descriptors);
-    uint64_t max = descriptors > own ? (descriptors - own) / PROTOCOLS : 0;
+    uint64_t max = descriptors > own ? (descriptors - own) / ports : 0;
 
     max = smaller(max, wanted ? wanted : CONNECTIONS_DEFAULT);
     return max ? (unsigned)max : 1;
@@ -153,6 +145,17 @@ static uint64_t descriptors_allowed(void)
     return getrlimit(RLIMIT_NOFILE, &limit) ? UINT64_MAX : limit.rlim_cur;
 }
 
+/* For each port that listens. */
+static unsigned connections_max(const struct conf *conf)
+{
+    unsigned ports = 0;
+
+    for (unsigned i = 0; i < CONF_PORTS; i++)
+        ports += conf->listen[i].kind != ADDRESS_OFF;
+    return wiring_connections_max(conf->limits.connections, descriptors_allowed(),
+                                  ports ? ports : 1);
+}
+
 void wiring_raise_descriptors(const struct conf *conf)
 {
     unsigned wanted = conf->limits.connections, max;
@@ -162,7 +165,7 @@ void wiring_raise_descriptors(const struct conf *conf)
         return;
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
-    max = wiring_connections_max(wanted, descriptors_allowed());
+    max = connections_max(conf);
     if (max < wanted)
         LOG_WARN("app",
                  "the system allows %llu open files: room for %u clients of each protocol, not "
@@ -176,14 +179,11 @@ void wiring_raise_descriptors(const struct conf *conf)
 
 /* ---- protocols ---- */
 
-struct gmq_options wiring_gmq_options(const struct conf *conf)
+struct port_limits wiring_port_limits(const struct conf *conf)
 {
-    return (struct gmq_options){
-        .strict = conf->gmq.strict,
-        .pop_wait_ms = conf->gmq.pop_wait_ms,
+    return (struct port_limits){
         .body_max_bytes = conf->limits.body_bytes,
-        .connections_max =
-            wiring_connections_max(conf->limits.connections, descriptors_allowed()),
+        .connections_max = connections_max(conf),
         .connections_per_address = conf->limits.connections_per_address,
         .pipelined_max = conf->limits.pipelined,
         .output_max_bytes = conf->limits.output_bytes,
@@ -192,11 +192,19 @@ struct gmq_options wiring_gmq_options(const struct conf *conf)
     };
 }
 
+struct gmq_options wiring_gmq_options(const struct conf *conf)
+{
+    return (struct gmq_options){
+        .strict = conf->gmq.strict,
+        .pop_wait_ms = conf->gmq.pop_wait_ms,
+        .limits = wiring_port_limits(conf),
+    };
+}
+
 struct http_options wiring_http_options(const struct conf *conf)
 {
     return (struct http_options){
-        .connections_max =
-            wiring_connections_max(conf->limits.connections, descriptors_allowed()),
+        .connections_max = connections_max(conf),
         .connections_per_address = conf->limits.connections_per_address,
         .excess_max = excess_max(descriptors_allowed()),
         .hosts = conf->http.hosts,

@@ -1,5 +1,4 @@
-/* From the configuration to what each part wants to know, and from what one part knows to
- * what another shows: nothing but renaming. */
+/* Turns the configuration into the options of each part: nothing but renaming. */
 #ifndef DUEQ_NODE_WIRING_H
 #define DUEQ_NODE_WIRING_H
 
@@ -9,8 +8,8 @@
 #include "protocol/gmq/gmq.h"
 #include "protocol/http/http.h"
 
-/* The rows of `topics` as the queue takes them. What it has begun with them goes on after a
- * reload: so they, and their names, stay where they are. */
+/* The rows of `topics` as the queue takes them. Work that the queue has begun with the rows
+ * goes on after a reload, so rows and names stay where they are. */
 struct wiring_rules {
     struct settings_rule at[CONF_TOPICS_MAX]; /* those from `count` on match nothing */
     char names[CONF_TOPICS_MAX][CONF_TOPIC_NAME_MAX];
@@ -23,8 +22,12 @@ void wiring_rules_set(struct wiring_rules *rules, const struct conf *conf);
 struct redis_store_options wiring_store_options(const struct conf *conf, const char *address);
 struct queue_options wiring_queue_options(const struct conf *conf,
                                           const struct wiring_rules *rules);
-/* Clients of each protocol, by what limits.connections says and what the process may open. */
-unsigned wiring_connections_max(unsigned wanted, uint64_t descriptors);
+/* Clients of each protocol, by what limits.connections says, what the process may open and how
+ * many ports there are. */
+unsigned wiring_connections_max(unsigned wanted, uint64_t descriptors, unsigned ports);
+
+/* Of every dialect over TCP. */
+struct port_limits wiring_port_limits(const struct conf *conf);
 
 struct gmq_options wiring_gmq_options(const struct conf *conf);
 struct http_options wiring_http_options(const struct conf *conf);
@@ -32,8 +35,9 @@ struct http_options wiring_http_options(const struct conf *conf);
 /* Adds the address of the store; `socket` is the embedded Redis's, or NULL. */
 void wiring_store_address(const struct conf *conf, const char *socket, struct buf *to);
 
-/* As many descriptors as the system allows; says so when limits.connections has to be less for
- * it. Before the options of the protocols, which go by it. */
+/* Raises the limit of descriptors as far as the system allows; logs when limits.connections
+ * must be less for it. Call before the options of the protocols are made, which depend on it.
+ */
 void wiring_raise_descriptors(const struct conf *conf);
 
 #endif

@@ -14,7 +14,7 @@ struct worker_options {
     struct conf *conf;                        /* borrowed; a reload changes it */
     const struct conf_request *request;       /* where it came from; borrowed */
     const char *redis_socket;                 /* of the embedded Redis; NULL: conf names one */
-    const struct embedded_redis_facts *redis; /* of it; NULL: the same */
+    const struct embedded_redis_facts *redis; /* of it; NULL: as above */
     const int *port_fds;                      /* by port, listening; -1: off. Taken over */
     int peer_fd;                              /* the same; -1: standalone */
     uint64_t incarnation;                     /* the warden's, for the cluster */

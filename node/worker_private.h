@@ -43,9 +43,9 @@ struct worker {
     struct conf *conf;
     struct loop *loop;
     struct redis_store *store;
-    struct report_store shown_store; /* to HTTP */
+    struct report_store shown_store; /* as HTTP shows it */
     struct queue *queue;
-    struct node_lead *ha;
+    struct node_lead *lead;
     struct report_cluster cluster;
     struct hooks *hooks;
     struct hook_hold hold;
@@ -67,7 +67,7 @@ struct worker {
 
     bool has_been_up;     /* the store, with this worker */
     bool has_joined;      /* the cluster, the same */
-    struct timer waiting; /* until then: a word from time to time */
+    struct timer waiting; /* until both are so: logs from time to time */
     char why[384];        /* the answer to "why are you not ready?" */
 
     enum worker_phase phase;
@@ -79,22 +79,24 @@ struct worker {
     bool is_store_stopped;
 };
 
-/* Tells the warden of this process's session with ZooKeeper, if it has not heard of it. The
- * warden ends it when this process is dead: so it must know of each before that can lead, and
- * of none that is over. */
-void worker_tell_session(struct worker *a);
+/* Tells the warden of this process's ZooKeeper session, if it is news. The warden ends the
+ * session when this process is dead, so it must know each session before the node can lead with
+ * it, and none that is over. */
+void worker_tell_session(struct worker *w);
 
-/* Until when the virtual address may be here: the warden renews it for a worker that hangs. */
-void worker_tell_address(struct worker *a);
-void worker_tell_alone(struct worker *a);
+/* Tells until when the virtual address may be here: the warden renews it for a hanging worker.
+ */
+void worker_tell_address(struct worker *w);
+void worker_tell_alone(struct worker *w);
 
-/* That vip.hook takes the address, in which processes: the warden ends them with this one. */
-void worker_tell_take(struct worker *a);
+/* Tells in which process group `vip.hook take` runs: the warden kills it when this process
+ * dies. */
+void worker_tell_take(struct worker *w);
 
 /* Joins the virtual address to the lead. */
-struct vip_app *worker_open_vip(struct worker *a);
+struct vip_app *worker_open_vip(struct worker *w);
 
 /* Ends the loop when everything has stopped. Harmless twice. */
-void worker_stop(struct worker *a, const char *reason, int exit_code);
+void worker_stop(struct worker *w, const char *reason, int exit_code);
 
 #endif

@@ -40,6 +40,7 @@ class Layers(unittest.TestCase):
                              ("node/queue/scanner.c", "ha/rule/role.h"),
                              ("protocol/gmq/codec.c", "node/store/store.h"),
                              ("protocol/gmq/codec.c", "protocol/http/http.h"),
+                             ("protocol/new/new.c", "protocol/http/server.h"),
                              ("protocol/conn/listener.c", "protocol/gmq/gmq.h"),
                              ("protocol/gmq/tests/codec_test.c", "conf/conf.h"),
                              ("ha/rule/role.c", "node/worker.h")]:
@@ -60,6 +61,7 @@ class Layers(unittest.TestCase):
                              ("node/queue/tests/waiters_test.c", "node/store/memory/store.h"),
                              ("protocol/gmq/gmq.c", "protocol/conn/listener.h"),
                              ("protocol/gmq/gmq.c", "node/queue/queue.h"),
+                             ("protocol/new/new.c", "protocol/http/exchange.h"),
                              ("node/store/redis/store.c", "scripts.h")]:
             with self.subTest(path=path, target=target):
                 self.assert_clean(path, f'#include "{target}"\n')

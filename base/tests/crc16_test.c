@@ -13,7 +13,7 @@ static void has_the_check_value_of_its_kind(void **state)
     assert_int_equal(crc16(BYTES("")), 0);
 }
 
-/* The definition, a bit at a time. */
+/* The CRC by its definition, bit by bit. */
 static uint16_t slow_crc16(struct bytes bytes)
 {
     uint16_t crc = 0;

@@ -1,4 +1,6 @@
-/* Calls that are told later: in line, never at once, and those that come meanwhile not yet. */
+/* Ended calls are told later: in order, never at once, and calls that end meanwhile a turn
+ * later.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

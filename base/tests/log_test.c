@@ -1,4 +1,4 @@
-/* What a log line looks like, who is heard, and where it goes. */
+/* The form of a log line, the levels of modules, and the output. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

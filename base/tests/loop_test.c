@@ -1,4 +1,4 @@
-/* The loop with real time: conditions, not durations. */
+/* The loop on real time. The tests judge conditions, not durations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -169,6 +169,24 @@ static void a_process_that_stood_still_says_so(void **state)
     assert_non_null(strstr(log_of_a_turn_that_is_late_by(*state, 3000000), "stalled for 300"));
 }
 
+static void on_stall(void *arg)
+{
+    struct loop *l = arg;
+
+    assert_true(clock_mono_ms() - timers_now(&l->timers) < 1500);
+    l->on_stall = NULL;
+}
+
+static void the_owner_of_a_loop_hears_that_it_stood_still(void **state)
+{
+    struct loop *l = *state;
+
+    l->on_stall = on_stall;
+    l->arg = l;
+    log_of_a_turn_that_is_late_by(l, 3000);
+    assert_null(l->on_stall); /* it was called */
+}
+
 static void a_turn_that_is_a_little_late_says_nothing(void **state)
 {
     struct loop *l = *state;
@@ -189,6 +207,7 @@ int main(void)
         ON_A_NEW_LOOP(touching_never_sets_the_time_back),
         ON_A_NEW_LOOP(a_late_turn_is_noticed),
         ON_A_NEW_LOOP(a_process_that_stood_still_says_so),
+        ON_A_NEW_LOOP(the_owner_of_a_loop_hears_that_it_stood_still),
         ON_A_NEW_LOOP(a_turn_that_is_a_little_late_says_nothing),
     };
 

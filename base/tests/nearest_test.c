@@ -1,4 +1,4 @@
-/* What was probably meant, and when nothing is near enough. */
+/* Which name is suggested, and when none is near enough. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

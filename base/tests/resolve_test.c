@@ -1,4 +1,4 @@
-/* Against a name server that lives on the same loop: whoever blocked the loop would wait for
+/* Lookups against a name server on the same loop: code that blocked the loop would wait for
  * ever.
  */
 #include <setjmp.h>

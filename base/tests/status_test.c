@@ -1,4 +1,4 @@
-/* The vocabulary of ends. */
+/* Each status has a text, a word, and an answer to "may it have happened?". */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

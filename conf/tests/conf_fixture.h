@@ -1,5 +1,5 @@
-/* For the tests of a whole configuration: a directory of its own for each test, and short ways
- * to load one. The environment has REDIS=10.0.0.5:6379 and PASSWORD=ssh, nothing else.
+/* For the tests of a whole configuration: a directory for each test, and short ways to load a
+ * configuration. The environment has REDIS=10.0.0.5:6379 and PASSWORD=ssh, nothing else.
  */
 #ifndef DUEQ_CONF_TESTS_CONF_FIXTURE_H
 #define DUEQ_CONF_TESTS_CONF_FIXTURE_H

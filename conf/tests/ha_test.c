@@ -1,4 +1,4 @@
-/* The section `ha`: what a node of a cluster needs, and what it must not have. */
+/* The section `ha`: the keys that a node of a cluster needs, and those it must not have. */
 #include "conf/tests/conf_fixture.h"
 
 #include <stdio.h>
@@ -162,7 +162,7 @@ static void the_http_address_that_is_advertised_leads_here(void **state)
            "--set http.listen: is advertised to the other nodes, where it means another "
            "machine, and ha.zookeeper names servers on other machines: give an address at "
            "which they reach this one, such as 10.0.0.1:8000; or \"\", no HTTP\n");
-    sets[1] = "ha.advertise=a"; /* something there leads here */
+    sets[1] = "ha.advertise=a"; /* a proxy on that host may lead here */
     conf_free(fixture_load_well(GOOD, sets));
     sets[1] = "ha.zookeeper=127.0.0.1:1,[::1]:2";
     conf_free(fixture_load_well(GOOD, sets));

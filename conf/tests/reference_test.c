@@ -1,4 +1,4 @@
-/* What the table of keys promises: the reference file, printing, reloading. */
+/* The table of keys against the reference file, printing and reloading. */
 #include "conf/tests/conf_fixture.h"
 
 #include <stdio.h>
@@ -50,7 +50,7 @@ static size_t read_reference(char *text, size_t room)
     return len;
 }
 
-/* The comment above a key has [reload] in it, or it has not. */
+/* The comment above a key has [reload] exactly when the table says so. */
 static void the_reference_file_marks_the_keys_that_can_be_reloaded(void **state)
 {
     char text[32768];
@@ -91,7 +91,7 @@ static void the_reference_file_names_the_modules_of_the_log(void **state)
     }
 }
 
-/* A key given twice is an error: so all keys are in the file if each one, added, is refused. */
+/* A key given twice is an error: all keys are in the file if adding any of them is refused. */
 static void no_key_is_missing_in_the_reference_file(void **state)
 {
     char text[32768];
@@ -111,7 +111,7 @@ static void no_key_is_missing_in_the_reference_file(void **state)
     }
 }
 
-/* The example is a comment: without its "# " it is a file. */
+/* The example is a comment; without the "# " it must be a valid file. */
 static void the_example_of_topics_in_the_reference_file_can_be_used(void **state)
 {
     struct buf yaml = BUF_INIT;
@@ -132,7 +132,7 @@ static void the_example_of_topics_in_the_reference_file_can_be_used(void **state
     buf_fini(&yaml);
 }
 
-/* The comment above the list has a line for each. */
+/* The comment above the list has a line for each key of a row. */
 static void the_reference_file_explains_what_a_row_can_have(void **state)
 {
     char text[32768];

@@ -1,4 +1,4 @@
-/* The list `topics`: its rows as they are read, and all that can be wrong with them. */
+/* The list `topics`: reading its rows, and every mistake a row can have. */
 #include "conf/tests/conf_fixture.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ static void a_row_has_what_is_given_and_nothing_else(void **state)
 
     assert_int_equal(conf->topics.count, 2);
     assert_string_equal(row->name, "mail");
-    assert_int_equal(row->given, (1u << TOPIC_KEY_COUNT) - 1);
+    assert_int_equal(row->given, (1u << (TOPIC_HISTORY + 1)) - 1);
     assert_int_equal(row->ttr_ms, 0);
     assert_true(row->priority == UINT32_MAX);
     assert_int_equal(row->max_tries, 65534);

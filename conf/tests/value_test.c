@@ -1,4 +1,4 @@
-/* Text to value and back: what is read, and what is not. */
+/* Text to value and back: which texts are read and which are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,4 @@
-/* The section `vip`: which addresses a cluster can have, and what the other keys must be then.
- */
+/* The section `vip`: the addresses that a cluster can have, and their rules for other keys. */
 #include "conf/tests/conf_fixture.h"
 
 #include <stdio.h>
@@ -41,7 +40,7 @@ static void there_is_none_unless_it_is_wanted(void **state)
     conf_free(conf);
 }
 
-/* A file that is the same for all kinds of node may have them. */
+/* One file may serve all kinds of node. */
 static void without_an_address_the_other_keys_mean_nothing(void **state)
 {
     conf_free(fixture_load_well("vip: {interface: eth0, hook: nothing}\n", NULL));

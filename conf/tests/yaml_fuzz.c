@@ -1,7 +1,7 @@
-/* Any bytes as a file: the reader and everything behind it must come to an end in order.
+/* Any bytes as a file: loading must end without a crash.
  *
- * What loads must also print, and what was printed must load to the same: the writer and the
- * reader check one another.
+ * A configuration that loads must also print, and the printed text must load to the same: the
+ * writer and the reader check one another.
  */
 #include <stdint.h>
 #include <stdio.h>

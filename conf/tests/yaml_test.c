@@ -1,4 +1,4 @@
-/* The reader: a file as a flat list, and where it stops. */
+/* The reader: a file as a flat list, and the place where reading stops. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

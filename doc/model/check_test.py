@@ -73,7 +73,7 @@ class MistakesInTheCode(unittest.TestCase):
         tests = set(re.findall(r"`([a-z]+(?:_[a-z0-9]+){3,})(?:\[hung\])?`", self.section))
         self.assertGreater(len(tests), 20)
         places = [*self.root.glob("ha/**/*_test.c"), *self.root.glob("node/**/*.c"),
-                  *self.root.glob("itests/features/test_cluster_lead.py")]
+                  *self.root.glob("itests/features/cluster/test_cluster_lead.py")]
         code = "\n".join(place.read_text(encoding="utf-8") for place in places)
         self.assertEqual([name for name in tests if not re.search(rf"\b{name}\(", code)], [])
 

@@ -30,10 +30,10 @@ struct zk_coordinator {
     struct zk_conf conf;
     struct resolve resolve;
     struct timer again;       /* while not connected */
-    int64_t complain_mono_ms; /* when the log hears again that nothing is reached */
-    int64_t lost_mono_ms;     /* since when it is not connected, if it was */
-    bool was_connected;       /* this session */
-    bool is_tick_missed;      /* the log has heard that no tick is told */
+    int64_t complain_mono_ms; /* when to log again that no server is reached */
+    int64_t lost_mono_ms;     /* when the connection was lost; valid with was_connected */
+    bool was_connected;       /* this session has been */
+    bool is_tick_missed;      /* the unknown tickTime has been logged */
 };
 
 static struct zk_coordinator *self_of(struct coordinator *c)
@@ -69,8 +69,7 @@ static void take_session(struct zk_coordinator *z)
     snprintf(c->server, sizeof(c->server), "%s", server ? server : "");
 }
 
-/* Its tick is known, or will not be: so whoever uses the session knows it from the beginning.
- */
+/* The tickTime is known, or will not be told: the user knows it when the session begins. */
 static void connected(struct zk_coordinator *z)
 {
     struct coordinator *c = &z->base;
@@ -106,8 +105,8 @@ static void on_tick(struct zk_conf *conf, int64_t tick_ms)
         connected(z);
 }
 
-/* A session that begins waits for the tick. One that goes on does not, and asks only where no
- * server has told before: somebody may have let them. */
+/* A new session waits for the tickTime. A session that goes on does not wait, and asks only if
+ * no server has told yet: somebody may have changed the whitelist. */
 static void reached(struct zk_coordinator *z)
 {
     struct sockaddr_storage server;
@@ -123,7 +122,7 @@ static void reached(struct zk_coordinator *z)
         connected(z);
 }
 
-/* No call reaches a server until it is connected again. */
+/* No call reaches a server until the session is connected again. */
 static void disconnected(struct zk_coordinator *z, enum coord_session to, const char *why)
 {
     z->calls.handle = NULL;
@@ -169,12 +168,12 @@ static void on_session(struct zk_coordinator *z, int state)
         lost(z);
 }
 
-/* Of the session, and of every znode that is watched. */
+/* Notices of the session and of every watched znode. */
 static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context)
 {
     struct zk_coordinator *z = context;
 
-    if (!z->io.handle) /* being closed */
+    if (!z->io.handle) /* the handle is being closed */
         return;
     if (type == ZOO_SESSION_EVENT)
         on_session(z, state);
@@ -184,7 +183,7 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *path, v
 
 /* ---- reaching a server ---- */
 
-/* Servers do not judge digests when they get them. */
+/* Servers do not check a digest when they receive it. */
 static void on_authorized(int code, const void *data)
 {
 }
@@ -220,14 +219,15 @@ static const char *why_not_connected(struct zk_coordinator *z)
     return *z->resolve.unknown ? z->resolve.unknown : "no server has answered yet";
 }
 
-/* Others are served, and this session is not: its data are gone, or are older ones. */
+/* Do the servers serve new sessions but not this one? Then their data are gone, or older. */
 static bool is_void(struct zk_coordinator *z, int64_t now_mono_ms)
 {
     return z->was_connected && now_mono_ms >= z->lost_mono_ms + 2 * z->options.session_ms &&
            zk_probe_tick(&z->probe, buf_text(&z->resolve.servers), z->options.session_ms);
 }
 
-/* Nothing is reached: names may stand for other addresses by now. */
+/* While no server is reached the names are looked up again: their addresses may have changed.
+ */
 static void on_again(struct timer *timer)
 {
     struct zk_coordinator *z = CONTAINER_OF(timer, struct zk_coordinator, again);
@@ -262,15 +262,15 @@ static void open_session(struct coordinator *c)
     timer_arm(&z->loop->timers, &z->again, AGAIN_MS);
 }
 
-/* Until a server has confirmed the end it may be left. */
-static void on_drained(struct zk_drain *f, bool is_over)
+/* `left` stays until a server has confirmed the end of the session. */
+static void on_drained(struct zk_drain *d, bool is_over)
 {
-    struct zk_coordinator *z = CONTAINER_OF(f, struct zk_coordinator, io.drain);
+    struct zk_coordinator *z = CONTAINER_OF(d, struct zk_coordinator, io.drain);
 
     if (!is_over)
         LOG_WARN("zookeeper", "the session 0x%llx is left to expire: no server has ended it",
                  (unsigned long long)z->base.leaving);
-    else if (z->base.left.session == z->base.leaving) /* not another one since */
+    else if (z->base.left.session == z->base.leaving) /* no other session was left since */
         z->base.left = (struct coord_credentials){0};
     z->base.leaving = 0;
 }
@@ -317,7 +317,7 @@ static void write_znodes(struct coordinator *c, struct coord_call *call)
     zk_io_poke(&z->io);
 }
 
-/* By the server that this node is connected to, since that one answers for sure. */
+/* At the server that this node is connected to, because that server surely answers. */
 static void end_session(struct coordinator *c, const struct coord_credentials *whose)
 {
     struct zk_coordinator *z = self_of(c);
@@ -377,11 +377,11 @@ struct write {
     zoo_op_result_t results[COORD_CHANGES_MAX];
 };
 
-/* A watched read. The server watches what is not there only for who asks whether it exists:
- * so that question follows each such read on its heels, and a read that finds nothing ends
- * with its answer. */
+/* A watched read. For a missing znode the server sets a watch only with `exists`. So an
+ * `exists` follows each watched read at once, and a read that finds nothing ends with its
+ * answer. */
 struct watched {
-    struct coord_call *call; /* NULL: it has ended */
+    struct coord_call *call; /* NULL: the call has ended */
 };
 
 static enum coord_status status_of(int code)
@@ -421,7 +421,7 @@ static void end_later(struct coord_call *call, int code)
     later_add(&z->ended, &call->link);
 }
 
-/* Closing a handle ends its calls from inside. */
+/* Closing a handle ends its calls from inside, so these end in a later turn. */
 static void end(struct coord_call *call, int code)
 {
     if (code == ZCLOSING) {
@@ -474,7 +474,7 @@ static void on_watched_data(int code, const char *value, int value_len, const st
     end(call, code);
 }
 
-/* ZOK where the read had found nothing: it was created in between. */
+/* ZOK after a read that found nothing: the znode was created in between. */
 static void on_exists(int code, const struct Stat *stat, const void *data)
 {
     struct watched *watched = (struct watched *)data;
@@ -511,7 +511,7 @@ static void on_names(int code, const struct String_vector *names, const struct S
     end(call, code);
 }
 
-/* The changes before the refused one have no error, those behind it another one. */
+/* The changes before the refused one have no error; those after it have another error. */
 static unsigned first_refused(const struct write *write)
 {
     for (unsigned i = 0; i < write->call->change_count; i++)

@@ -37,7 +37,7 @@ static int64_t left_ms(const struct zk_closer *c)
     return c->until_mono_ms - timers_now(&c->io.loop->timers);
 }
 
-/* A server that goes says nothing: another one can tell. */
+/* A server that hung up without an answer leaves the end unknown: another server is tried. */
 static void ended(struct zk_closer *c, bool is_ended)
 {
     if (!is_ended && left_ms(c) > AGAIN_MS)
@@ -46,7 +46,7 @@ static void ended(struct zk_closer *c, bool is_ended)
         take_next(c, is_ended);
 }
 
-/* From a callback of the library: it is stopped in a later turn. */
+/* A callback of the library, which must be stopped in a later turn. */
 static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context)
 {
     struct zk_closer *c = context;
@@ -59,7 +59,7 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *path, v
     timer_arm(&c->io.loop->timers, &c->over, 0);
 }
 
-/* Stopping a handle that is connected is what ends the session. */
+/* Stopping a connected handle ends the session. */
 static void on_over(struct timer *timer)
 {
     struct zk_closer *c = CONTAINER_OF(timer, struct zk_closer, over);
@@ -68,9 +68,9 @@ static void on_over(struct timer *timer)
         ended(c, c->is_expired);
 }
 
-static void on_drained(struct zk_drain *f, bool is_over)
+static void on_drained(struct zk_drain *d, bool is_over)
 {
-    ended(CONTAINER_OF(f, struct zk_closer, io.drain), is_over);
+    ended(CONTAINER_OF(d, struct zk_closer, io.drain), is_over);
 }
 
 static void attach(struct zk_closer *c)
@@ -135,7 +135,7 @@ void zk_closer_start(struct zk_closer *c, const char *servers,
     next(c);
 }
 
-/* ---- without a loop of one's own: one that lives as long as that takes ---- */
+/* ---- with a loop that lives as long as the call ---- */
 
 struct run {
     struct loop *loop;

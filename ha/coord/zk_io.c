@@ -18,16 +18,17 @@
 #include "base/log.h"
 
 #define ZK_RETRY_MS      10  /* after an error of the library */
-#define ZK_CLOSE_WAIT_MS 100 /* where no loop turns any more */
+#define ZK_CLOSE_WAIT_MS 100 /* for processes whose loop does not run any more */
 
 #define LOOK_MS 5
 
-/* An answer of nothing but its header: 16 bytes follow; number of the request, number of the
- * newest change, error; all big-endian. Only the end of a session is answered so, and the
- * client's own pings, whose number is below 0. */
+/* An answer that is a header only: the length 16; the number of the request, the number of the
+ * newest change, and an error; all big-endian. Only the end of a session is answered so, and
+ * pings, whose number is below 0. */
 #define ANSWER_BYTES 20
 
-/* A shut reading side always polls as readable: so it is asked for its state. */
+/* Has the server hung up? A socket whose reading side is shut always polls as readable, so the
+ * kernel is asked for the TCP state. */
 static bool has_hung_up(int fd)
 {
     struct tcp_info info = {0};
@@ -37,8 +38,8 @@ static bool has_hung_up(int fd)
            info.tcpi_state != TCP_ESTABLISHED;
 }
 
-/* Reads what is left, and keeps the last bytes of it: a server that has ended the session sends
- * nothing after that answer. The beginning may be the rest of another answer. */
+/* Reads all bytes and judges the last ones: a server that has ended the session sends nothing
+ * after that answer. The first bytes may be the rest of another answer. */
 static bool is_confirmed(int fd)
 {
     static const unsigned char length[] = {0, 0, 0, 16}, ok[] = {0, 0, 0, 0};
@@ -56,39 +57,39 @@ static bool is_confirmed(int fd)
            !memcmp(last + ANSWER_BYTES - 4, ok, 4);
 }
 
-static void cut(struct zk_drain *f)
+static void cut(struct zk_drain *d)
 {
-    timer_disarm(&f->loop->timers, &f->timer);
-    if (f->fd >= 0)
-        close(f->fd);
-    f->fd = -1;
+    timer_disarm(&d->loop->timers, &d->timer);
+    if (d->fd >= 0)
+        close(d->fd);
+    d->fd = -1;
 }
 
 static void on_timer(struct timer *timer)
 {
-    struct zk_drain *f = CONTAINER_OF(timer, struct zk_drain, timer);
+    struct zk_drain *d = CONTAINER_OF(timer, struct zk_drain, timer);
     bool is_over;
 
-    if (!has_hung_up(f->fd) && timers_now(&f->loop->timers) < f->until_mono_ms) {
-        timer_arm(&f->loop->timers, timer, LOOK_MS);
+    if (!has_hung_up(d->fd) && timers_now(&d->loop->timers) < d->until_mono_ms) {
+        timer_arm(&d->loop->timers, timer, LOOK_MS);
         return;
     }
-    is_over = is_confirmed(f->fd);
-    cut(f);
-    if (f->on_end)
-        f->on_end(f, is_over);
+    is_over = is_confirmed(d->fd);
+    cut(d);
+    if (d->on_end)
+        d->on_end(d, is_over);
 }
 
-void zk_drain_init(struct zk_drain *f, struct loop *loop,
-                   void (*on_end)(struct zk_drain *f, bool is_over))
+void zk_drain_init(struct zk_drain *d, struct loop *loop,
+                   void (*on_end)(struct zk_drain *d, bool is_over))
 {
-    *f = (struct zk_drain){.loop = loop, .fd = -1, .on_end = on_end};
-    timer_init(&f->timer, on_timer);
+    *d = (struct zk_drain){.loop = loop, .fd = -1, .on_end = on_end};
+    timer_init(&d->timer, on_timer);
 }
 
-void zk_drain_fini(struct zk_drain *f)
+void zk_drain_fini(struct zk_drain *d)
 {
-    cut(f);
+    cut(d);
 }
 
 int zk_drain_prepare(int fd)
@@ -105,29 +106,29 @@ int zk_drain_prepare(int fd)
     return fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-void zk_drain_start(struct zk_drain *f, int fd, int64_t patience_ms)
+void zk_drain_start(struct zk_drain *d, int fd, int64_t patience_ms)
 {
-    cut(f);
-    f->fd = fd;
-    f->until_mono_ms = timers_now(&f->loop->timers) + patience_ms;
-    timer_arm(&f->loop->timers, &f->timer, 0);
+    cut(d);
+    d->fd = fd;
+    d->until_mono_ms = timers_now(&d->loop->timers) + patience_ms;
+    timer_arm(&d->loop->timers, &d->timer, 0);
 }
 
-bool zk_drain_is_under_way(const struct zk_drain *f)
+bool zk_drain_is_under_way(const struct zk_drain *d)
 {
-    return f->fd >= 0;
+    return d->fd >= 0;
 }
 
-void zk_drain_wait(struct zk_drain *f, int64_t ms)
+void zk_drain_wait(struct zk_drain *d, int64_t ms)
 {
     int64_t until_mono_ms = clock_mono_ms() + ms;
 
-    while (f->fd >= 0 && !has_hung_up(f->fd) && clock_mono_ms() < until_mono_ms)
+    while (d->fd >= 0 && !has_hung_up(d->fd) && clock_mono_ms() < until_mono_ms)
         poll(NULL, 0, 1);
-    cut(f);
+    cut(d);
 }
 
-/* The library's own words are for those who debug it: ours say what an operator needs. */
+/* The library's messages are for debugging; ours tell operators what they need. */
 static void on_library_log(const char *message)
 {
     LOG_DEBUG("zookeeper", "%s", message);
@@ -155,80 +156,81 @@ static const char *words_of(int error, int system_error)
     return system_error ? strerror(system_error) : zerror(error);
 }
 
-/* The library keeps the errno of the call that failed, but says so nowhere: only for words. */
-static void note_error(struct zk_io *p, int error, int system_error)
+/* The library leaves the errno of the failed call in place, which is not documented: use it for
+ * messages only. */
+static void note_error(struct zk_io *io, int error, int system_error)
 {
     const char *words = words_of(error, system_error);
-    const char *server = zoo_get_current_server(p->handle);
+    const char *server = zoo_get_current_server(io->handle);
 
-    snprintf(p->why, sizeof(p->why), "%s %s", words, server ? server : "the servers");
+    snprintf(io->why, sizeof(io->why), "%s %s", words, server ? server : "the servers");
 }
 
 /* ---- client I/O ---- */
 
-static void forget_event(struct zk_io *p)
+static void forget_event(struct zk_io *io)
 {
-    if (p->event)
-        event_free(p->event);
-    p->event = NULL;
+    if (io->event)
+        event_free(io->event);
+    io->event = NULL;
 }
 
 static void on_event(evutil_socket_t fd, short what, void *arg);
 
-static void watch(struct zk_io *p, int interest, const struct timeval *patience)
+static void watch(struct zk_io *io, int interest, const struct timeval *patience)
 {
     short what = (short)((interest & ZOOKEEPER_READ ? EV_READ : 0) |
                          (interest & ZOOKEEPER_WRITE ? EV_WRITE : 0));
 
-    p->event = event_new(p->loop->base, p->fd, what, on_event, p);
-    if (!p->event || event_add(p->event, patience))
+    io->event = event_new(io->loop->base, io->fd, what, on_event, io);
+    if (!io->event || event_add(io->event, patience))
         abort();
 }
 
-/* What is stopped, or whose session is over, has nothing to wait for. */
-static void ask_again_after(struct zk_io *p, int64_t delay_ms)
+/* Not for a handle that is stopped, or whose session is over. */
+static void ask_again_after(struct zk_io *io, int64_t delay_ms)
 {
-    if (p->handle && !is_unrecoverable(p->handle))
-        timer_arm(&p->loop->timers, &p->timer, delay_ms);
+    if (io->handle && !is_unrecoverable(io->handle))
+        timer_arm(&io->loop->timers, &io->timer, delay_ms);
 }
 
-static void ask(struct zk_io *p)
+static void ask(struct zk_io *io)
 {
     struct timeval patience = {0, 0};
     int interest = 0, error;
 
-    forget_event(p);
-    p->fd = -1;
+    forget_event(io);
+    io->fd = -1;
     errno = 0;
-    p->is_inside = true;
-    error = zookeeper_interest(p->handle, &p->fd, &interest, &patience);
-    p->is_inside = false;
+    io->is_inside = true;
+    error = zookeeper_interest(io->handle, &io->fd, &interest, &patience);
+    io->is_inside = false;
     if (error != ZOK) {
-        note_error(p, error, errno);
-        p->fd = -1;
-        ask_again_after(p, ZK_RETRY_MS);
-    } else if (p->fd >= 0) {
-        watch(p, interest, &patience);
-    } else { /* all servers were tried: it rests before the next round */
-        ask_again_after(p, patience.tv_sec * 1000 + patience.tv_usec / 1000);
+        note_error(io, error, errno);
+        io->fd = -1;
+        ask_again_after(io, ZK_RETRY_MS);
+    } else if (io->fd >= 0) {
+        watch(io, interest, &patience);
+    } else { /* all servers were tried: the library rests before it tries again */
+        ask_again_after(io, patience.tv_sec * 1000 + patience.tv_usec / 1000);
     }
 }
 
 static void on_event(evutil_socket_t fd, short what, void *arg)
 {
-    struct zk_io *p = arg;
+    struct zk_io *io = arg;
     int error;
 
-    loop_touch(p->loop);
-    forget_event(p);
+    loop_touch(io->loop);
+    forget_event(io);
     errno = 0;
-    p->is_inside = true;
-    error = zookeeper_process(p->handle, (what & EV_READ ? ZOOKEEPER_READ : 0) |
-                                             (what & EV_WRITE ? ZOOKEEPER_WRITE : 0));
-    p->is_inside = false;
+    io->is_inside = true;
+    error = zookeeper_process(io->handle, (what & EV_READ ? ZOOKEEPER_READ : 0) |
+                                              (what & EV_WRITE ? ZOOKEEPER_WRITE : 0));
+    io->is_inside = false;
     if (error != ZOK && error != ZNOTHING)
-        note_error(p, error, errno);
-    ask_again_after(p, 0);
+        note_error(io, error, errno);
+    ask_again_after(io, 0);
 }
 
 static void on_ask(struct timer *timer)
@@ -236,19 +238,19 @@ static void on_ask(struct timer *timer)
     ask(CONTAINER_OF(timer, struct zk_io, timer));
 }
 
-void zk_io_poke(struct zk_io *p)
+void zk_io_poke(struct zk_io *io)
 {
-    ask_again_after(p, 0);
+    ask_again_after(io, 0);
 }
 
 /* ---- start and stop ---- */
 
-void zk_io_init(struct zk_io *p, struct loop *loop,
-                void (*on_drained)(struct zk_drain *f, bool is_over))
+void zk_io_init(struct zk_io *io, struct loop *loop,
+                void (*on_drained)(struct zk_drain *d, bool is_over))
 {
-    *p = (struct zk_io){.loop = loop, .fd = -1};
-    timer_init(&p->timer, on_ask);
-    zk_drain_init(&p->drain, loop, on_drained);
+    *io = (struct zk_io){.loop = loop, .fd = -1};
+    timer_init(&io->timer, on_ask);
+    zk_drain_init(&io->drain, loop, on_drained);
 }
 
 /* The library wants IPv6 addresses without brackets. */
@@ -265,7 +267,7 @@ static char *without_brackets(const char *servers)
     return text;
 }
 
-enum status zk_io_start(struct zk_io *p, const struct zk_target *target)
+enum status zk_io_start(struct zk_io *io, const struct zk_target *target)
 {
     char *servers = without_brackets(target->servers);
     clientid_t id = {0};
@@ -276,59 +278,59 @@ enum status zk_io_start(struct zk_io *p, const struct zk_target *target)
     }
     zoo_set_debug_level(log_is_on(LEVEL_DEBUG, "zookeeper") ? ZOO_LOG_LEVEL_INFO
                                                             : ZOO_LOG_LEVEL_ERROR);
-    p->handle =
+    io->handle =
         zookeeper_init2(servers, target->on_watch, (int)target->session_ms,
                         target->resume ? &id : NULL, target->context, 0, on_library_log);
     explicit_bzero(&id, sizeof(id));
     free(servers);
-    p->why[0] = '\0';
-    if (!p->handle) {
-        snprintf(p->why, sizeof(p->why), "the client library does not take %.64s: %s",
+    io->why[0] = '\0';
+    if (!io->handle) {
+        snprintf(io->why, sizeof(io->why), "the client library does not take %.64s: %s",
                  target->servers, strerror(errno));
         return STATUS_IO_ERROR;
     }
-    zoo_set_servers_resolution_delay(p->handle, -1);
-    zk_io_poke(p);
+    zoo_set_servers_resolution_delay(io->handle, -1);
+    zk_io_poke(io);
     return STATUS_OK;
 }
 
-void zk_io_set_servers(struct zk_io *p, const char *servers)
+void zk_io_set_servers(struct zk_io *io, const char *servers)
 {
     char *list = without_brackets(servers);
 
-    if (zoo_set_servers(p->handle, list) != ZOK)
+    if (zoo_set_servers(io->handle, list) != ZOK)
         LOG_WARN("zookeeper", "the client library does not take %s", servers);
     free(list);
-    zk_io_poke(p);
+    zk_io_poke(io);
 }
 
-/* Only what is connected is closed with a good-bye. */
-static int keep_open(const struct zk_io *p)
+/* Only a connected session is closed at a server. */
+static int keep_open(const struct zk_io *io)
 {
-    if (!p->handle || zoo_state(p->handle) != ZOO_CONNECTED_STATE)
+    if (!io->handle || zoo_state(io->handle) != ZOO_CONNECTED_STATE)
         return -1;
-    return zk_drain_prepare(p->fd);
+    return zk_drain_prepare(io->fd);
 }
 
-bool zk_io_stop(struct zk_io *p, int64_t patience_ms)
+bool zk_io_stop(struct zk_io *io, int64_t patience_ms)
 {
-    zhandle_t *handle = p->handle;
-    int kept = keep_open(p);
+    zhandle_t *handle = io->handle;
+    int kept = keep_open(io);
 
-    assert(!p->is_inside);
-    forget_event(p);
-    timer_disarm(&p->loop->timers, &p->timer);
-    p->handle = NULL; /* nobody is called back about the session any more */
+    assert(!io->is_inside);
+    forget_event(io);
+    timer_disarm(&io->loop->timers, &io->timer);
+    io->handle = NULL; /* no callback about the session any more */
     if (handle)
         zookeeper_close(handle);
-    p->fd = -1;
+    io->fd = -1;
     if (kept >= 0)
-        zk_drain_start(&p->drain, kept, patience_ms);
+        zk_drain_start(&io->drain, kept, patience_ms);
     return kept >= 0;
 }
 
-void zk_io_fini(struct zk_io *p)
+void zk_io_fini(struct zk_io *io)
 {
-    zk_io_stop(p, 0);
-    zk_drain_wait(&p->drain, ZK_CLOSE_WAIT_MS);
+    zk_io_stop(io, 0);
+    zk_drain_wait(&io->drain, ZK_CLOSE_WAIT_MS);
 }

@@ -1,10 +1,10 @@
 /* A handle of ZooKeeper's single-threaded client on the node's own loop.
  *
- * On purpose without a thread: a node whose loop hangs stops sending, and loses its lead. The
- * library is asked what it waits for (zookeeper_interest), one event is armed for once, then it
- * is given what came (zookeeper_process); then all over again, because its descriptor may be
- * another one by then. What the library calls back it calls from both of these, in a turn of
- * the loop of its own.
+ * On purpose without a thread: a node whose loop hangs stops sending, and loses its lead. In
+ * each round zookeeper_interest() says what the library waits for, one event is armed once, and
+ * zookeeper_process() gets the outcome. Every round asks anew, because the descriptor may
+ * change. The library calls back from inside these two functions, in a turn of the loop of its
+ * own.
  */
 #ifndef DUEQ_HA_COORD_ZK_IO_H
 #define DUEQ_HA_COORD_ZK_IO_H
@@ -17,16 +17,16 @@
 #include "base/status.h"
 #include "ha/coord/coordinator.h"
 
-/* What is left of a connection after its session was closed: waits until the server hangs up.
+/* The rest of a connection after its session was closed: waits until the server hangs up.
  *
- * The library waits itself, blocking, for as long as the servers take to commit the end of a
- * session: a second and more when a quorum is slow. So its wait is cut short by shutting the
- * reading side, and the socket is kept open here instead. It must be: one that is closed with
- * unread bytes is reset, and the server may never come to read the good-bye.
+ * The library would block for as long as the servers take to commit the end of a session: a
+ * second and more when a quorum is slow. So the reading side is shut, which cuts the library's
+ * wait short, and a copy of the socket is kept open here. Without the copy, closing the socket
+ * with unread bytes would reset the connection, and the server might never read the good-bye.
  *
- * A server that has ended the session answers, and hangs up. The answer is the proof: one that
- * dies, or loses its quorum, hangs up as well. It is still read from here: what comes after the
- * reading side was shut is kept.
+ * A server that has ended the session answers and hangs up. The answer is the proof, because a
+ * server that dies or loses its quorum hangs up as well. The answer can still be read here: the
+ * kernel keeps bytes that come after the reading side was shut.
  */
 
 struct zk_drain {
@@ -34,30 +34,30 @@ struct zk_drain {
     int fd; /* -1: nothing */
     struct timer timer;
     int64_t until_mono_ms;
-    /* `is_over`: the server has said that the session is; else it has hung up without a word,
-     * or had not by the deadline, and nothing is known. Never from inside a call of this file;
-     * may be NULL. */
+    /* `is_over`: the server has confirmed the end of the session. False: it has hung up without
+     * an answer, or the deadline came, and nothing is known. Never from inside a call of this
+     * file; may be NULL. */
     void (*on_end)(struct zk_drain *f, bool is_over);
 };
 
-void zk_drain_init(struct zk_drain *f, struct loop *loop,
-                   void (*on_end)(struct zk_drain *f, bool is_over));
+void zk_drain_init(struct zk_drain *d, struct loop *loop,
+                   void (*on_end)(struct zk_drain *d, bool is_over));
 
-/* Without waiting, without on_end: what is under way is cut off. Harmless twice. */
-void zk_drain_fini(struct zk_drain *f);
+/* Cuts off a connection under way, without waiting and without on_end. Harmless twice. */
+void zk_drain_fini(struct zk_drain *d);
 
-/* A copy of a connected socket, to be taken over by zk_drain_start(): before the library
- * closes its own, which it then does without waiting. A network that takes nothing now is shut
- * altogether, because the library would wait for seconds until it can send; then, or when
- * there is no descriptor, -1. */
+/* Returns a copy of a connected socket for zk_drain_start(). To be called before the library
+ * closes its own socket, which then does not block. If the network takes no bytes now, the
+ * socket is shut altogether, because the library would wait for seconds to send; returns -1
+ * then, and when there is no descriptor. */
 int zk_drain_prepare(int fd);
 
-/* After the library has closed its own; one that was under way is cut off. */
-void zk_drain_start(struct zk_drain *f, int fd, int64_t patience_ms);
-bool zk_drain_is_under_way(const struct zk_drain *f);
+/* Takes `fd` over, after the library has closed its socket; cuts off a connection under way. */
+void zk_drain_start(struct zk_drain *d, int fd, int64_t patience_ms);
+bool zk_drain_is_under_way(const struct zk_drain *d);
 
-/* Where no loop turns any more: blocks until it is over, or for so long. */
-void zk_drain_wait(struct zk_drain *f, int64_t ms);
+/* For a process whose loop does not run any more: blocks until the end, or for `ms`. */
+void zk_drain_wait(struct zk_drain *d, int64_t ms);
 
 struct event;
 
@@ -65,13 +65,13 @@ struct zk_io {
     struct loop *loop;
     zhandle_t *handle; /* NULL: stopped */
     struct event *event;
-    struct timer timer;    /* ask now, or again */
+    struct timer timer;    /* the next round */
     int fd;                /* of the event, -1: not connecting */
     bool is_inside;        /* the library calls back: it must not be stopped now */
     struct zk_drain drain; /* of the handle before */
 
-    /* The last thing that went wrong, for people: "connection refused at 10.0.0.1:2181". Set
-     * "" by whoever thinks it is over. */
+    /* The last error, for people: "connection refused at 10.0.0.1:2181". The owner sets "" when
+     * it is over. */
     char why[128];
 };
 
@@ -84,27 +84,27 @@ struct zk_target {
 };
 
 /* `on_drained`: see zk_io_stop(); or NULL. */
-void zk_io_init(struct zk_io *p, struct loop *loop,
-                void (*on_drained)(struct zk_drain *f, bool is_over));
+void zk_io_init(struct zk_io *io, struct loop *loop,
+                void (*on_drained)(struct zk_drain *d, bool is_over));
 
-/* Stops, and waits for a good-bye that is under way for ZK_CLOSE_WAIT_MS at most. */
-void zk_io_fini(struct zk_io *p);
+/* Stops; blocks for at most ZK_CLOSE_WAIT_MS while a session is being closed. */
+void zk_io_fini(struct zk_io *io);
 
-/* IO_ERROR when the library takes no such target; `why` says why. */
-enum status zk_io_start(struct zk_io *p, const struct zk_target *target) MUST_CHECK;
+/* IO_ERROR: the library refuses the target; `why` says why. */
+enum status zk_io_start(struct zk_io *io, const struct zk_target *target) MUST_CHECK;
 
-/* Other servers, while not connected. Nothing happens when they are the same. */
-void zk_io_set_servers(struct zk_io *p, const char *servers);
+/* Changes the servers while not connected. Does nothing when they are the same. */
+void zk_io_set_servers(struct zk_io *io, const char *servers);
 
-/* A call was made: let the library send it. */
-void zk_io_poke(struct zk_io *p);
+/* To be called after a call was made: lets the library send it. */
+void zk_io_poke(struct zk_io *io);
 
-/* Closes the handle, and with it a session that is connected. Ends all calls, from inside.
- * Harmless twice; must not be called from inside a callback of the library.
+/* Closes the handle, and a connected session with it. Ends all calls from inside this function.
+ * Does not wait. Harmless twice; must not be called from inside a callback of the library.
  *
- * Does not wait. True: the good-bye is on its way, and on_drained comes when the server has
- * ended the session (`is_over`), or has not within `patience_ms`. False: there was no session
- * to close, or nobody to tell it; it is left to expire. */
-bool zk_io_stop(struct zk_io *p, int64_t patience_ms);
+ * True: the session is being closed; on_drained comes when the server has ended it (`is_over`),
+ * or after `patience_ms`. False: there was no session, or no server to close it; the session is
+ * left to expire. */
+bool zk_io_stop(struct zk_io *io, int64_t patience_ms);
 
 #endif

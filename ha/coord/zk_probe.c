@@ -8,7 +8,7 @@
 
 #include "base/list.h"
 
-#define PATIENCE_MS 10000 /* for the good-bye, which nobody waits for */
+#define PATIENCE_MS 10000 /* for the end of the second session, which nobody waits for */
 #define LOOK_MS     2
 
 static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context)
@@ -28,7 +28,7 @@ bool zk_probe_tick(struct zk_probe *p, const char *servers, int64_t session_ms)
     struct zk_target target = {
         .servers = servers, .session_ms = session_ms, .on_watch = on_watch, .context = p};
 
-    /* One that is over itself, because the servers went once more, begins anew. */
+    /* A second session that is over, because the servers went away again, begins anew. */
     if (p->io.handle && is_unrecoverable(p->io.handle))
         zk_probe_stop(p);
     if (!p->io.handle && *servers && zk_io_start(&p->io, &target) != STATUS_OK)
@@ -56,7 +56,7 @@ void zk_probe_init(struct zk_probe *p, struct loop *loop)
 
 /* ---- tickTime ---- */
 
-/* A line "tickTime=2000"; 0: there is none. */
+/* The number in a line "tickTime=2000"; 0: there is no such line. */
 static int64_t find_tick(const char *text)
 {
     static const char key[] = "tickTime=";
@@ -71,7 +71,7 @@ static int64_t find_tick(const char *text)
     return 0;
 }
 
-/* True: all has come that will. */
+/* True: the server will send no more. */
 static bool read_conf(struct zk_conf *c)
 {
     ssize_t got;
@@ -82,7 +82,7 @@ static bool read_conf(struct zk_conf *c)
     return got == 0 || errno != EAGAIN;
 }
 
-/* True: it is over, well or not. */
+/* True: the question has ended, with an answer or without. */
 static bool go_on(struct zk_conf *c)
 {
     struct pollfd poll_fd = {.fd = c->fd, .events = POLLOUT};

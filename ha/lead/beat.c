@@ -9,7 +9,7 @@ static void refused(struct heartbeat *h)
     enum coord_status status = h->request.call.status;
 
     if ((status != COORD_BAD_VERSION && status != COORD_NO_NODE) || h->is_nameless)
-        return; /* it says nothing of the znodes; the lease ends by itself */
+        return; /* the answer says nothing about the znodes; the lease ends by itself */
     if (h->epoch && h->request.call.failed < h->request.call.change_count - 1) {
         LOG_WARN("ha", "the lead of epoch %" PRIu64 " has gone", h->epoch);
         election_drop_lead(h->election);
@@ -78,7 +78,7 @@ static void beat(struct heartbeat *h, int64_t now)
     coord_request_write(&h->request, h->changes, count);
 }
 
-/* A leader's is checked at its znode; who has lost that beats when it has it again. */
+/* A node without its name beats while it waits for it, but not as the leader. */
 static bool may_beat(const struct heartbeat *h)
 {
     const struct membership *m = h->membership;
@@ -129,11 +129,11 @@ bool heartbeat_is_late(const struct heartbeat *h, int64_t now)
            now >= h->sent_boot_ms + usual_ms + context_session_ms(h->context) / 12;
 }
 
-void heartbeat_init(struct heartbeat *h, struct context *s, struct election *e,
+void heartbeat_init(struct heartbeat *h, struct context *c, struct election *e,
                     struct membership *m)
 {
-    *h = (struct heartbeat){.context = s, .election = e, .membership = m, .lead = e->lead};
-    coord_request_init(&h->request, s, on_beat);
+    *h = (struct heartbeat){.context = c, .election = e, .membership = m, .lead = e->lead};
+    coord_request_init(&h->request, c, on_beat);
 }
 
 void heartbeat_fini(struct heartbeat *h)

@@ -29,8 +29,8 @@ void election_drop_lead(struct election *e)
     read_all_again(e);
 }
 
-/* Who was deposed by force may have a lease: that of a successor begins behind it. `force` says
- * so until a successor has waited. */
+/* A leader deposed by force may still have a lease: its successor acts after the end of it.
+ * `force` stays in `control` until a successor has waited. */
 static void take_lead(struct election *e, uint64_t epoch, int32_t epoch_version, bool by_force)
 {
     struct lead *l = e->lead;
@@ -49,7 +49,7 @@ static void take_lead(struct election *e, uint64_t epoch, int32_t epoch_version,
         l->from_boot_ms = now + write_lease_promise_ms(view_longest_session_ms(e->view));
 }
 
-/* What was read decides. */
+/* The znode `leader`, as read, decides. */
 void election_tick(struct election *e, int64_t now)
 {
     struct view *v = e->view;
@@ -67,7 +67,7 @@ void election_tick(struct election *e, int64_t now)
         take_lead(e, v->leader.epoch, v->items[VIEW_EPOCH].version,
                   e->state == ELECTION_UNSURE && e->by_force);
         e->state = ELECTION_NONE;
-        /* An epoch that is not this znode's: it counts nothing, and is cleared away. */
+        /* A `leader` of another epoch than `epoch` says counts for nothing, and is deleted. */
         if (v->leader.epoch != v->epoch)
             election_give_away(e);
     }
@@ -75,7 +75,7 @@ void election_tick(struct election *e, int64_t now)
 
 /* ---- an attempt ---- */
 
-/* An answer that makes no sense: tried again later, and said once. */
+/* After an answer that makes no sense the attempt is made again later; the log says so once. */
 static void take_refusal(struct election *e, enum coord_status status)
 {
     bool is_refused = status == COORD_ERROR || status == COORD_DENIED;
@@ -179,14 +179,15 @@ static void on_given(struct coord_request *request)
         return;
     }
     e->is_giving_denied = request->call.status == COORD_DENIED;
-    read_all_again(e); /* not ours any more, or not known: the tick sees it */
+    read_all_again(e); /* the tick will see whether the lead is still ours */
     if (request->call.status == COORD_ERROR || request->call.status == COORD_DENIED)
         retry_later(e);
 }
 
 void election_give_away(struct election *e)
 {
-    /* What was refused, or not answered, is read back first: it may be another's by now. */
+    /* After a give-away that failed, `leader` is read first: it may be another node's by now.
+     */
     if (e->giving.is_in_flight || !e->lead->is_mine || !view_is_fresh(e->view, VIEW_LEADER))
         return;
     if (context_now(e->context) < e->retry_boot_ms) {
@@ -212,12 +213,12 @@ void election_begin(struct election *e)
     e->done_request = -1;
 }
 
-void election_init(struct election *e, struct context *s, struct view *v, struct membership *m,
+void election_init(struct election *e, struct context *c, struct view *v, struct membership *m,
                    struct lead *lead)
 {
-    *e = (struct election){.context = s, .view = v, .membership = m, .lead = lead};
-    coord_request_init(&e->request, s, on_answer);
-    coord_request_init(&e->giving, s, on_given);
+    *e = (struct election){.context = c, .view = v, .membership = m, .lead = lead};
+    coord_request_init(&e->request, c, on_answer);
+    coord_request_init(&e->giving, c, on_given);
 }
 
 void election_fini(struct election *e)

@@ -1,19 +1,18 @@
-/* How a standby tries to become the leader, and finds out whether it is; and how a lead is
- * given away.
+/* How a standby tries to become the leader and learns the outcome; how a lead is given away.
  *
- * An attempt is one write: the epoch one higher, at the version that was read; the leader's
- * znode created; and the versions of `members` and `control` unchanged, so that nobody who is
- * no member any more is elected, and nobody who does not know of a failover by force. One wins.
+ * An attempt is one write. It raises the epoch by one at the version that was read, creates the
+ * leader's znode, and checks that `members` and `control` have not changed: so neither a node
+ * that is no member any more is elected, nor one that does not know of a failover by force. Of
+ * several attempts one wins.
  *
  *     NONE --attempt--> TRYING --answer--> NONE
  *                         |
  *                         +--connection lost--> UNSURE --`leader` read again--> NONE
  *
- * Won: the lead is ours. Lost: something has changed, or somebody else was faster.
+ * Won: the lead is ours. Lost: something has changed, or another node was faster.
  *
- * Whether the lead is ours is in the end not the attempt's to say: it is when the znode
- * `leader` belongs to the *current* session, whatever its data say, and whichever attempt made
- * it.
+ * In the end the znode decides, not the attempt: the lead is ours if `leader` belongs to the
+ * *current* session, whatever its data say and whichever attempt created it.
  */
 #ifndef DUEQ_HA_LEAD_CAMPAIGN_H
 #define DUEQ_HA_LEAD_CAMPAIGN_H
@@ -37,42 +36,42 @@ struct election {
     uint64_t epoch;
     int32_t epoch_version;
     uint64_t lost;
-    bool is_refused;       /* the newest attempt was, for no good reason */
-    int64_t retry_boot_ms; /* not before, then */
+    bool is_refused;       /* the newest attempt was refused for no good reason */
+    int64_t retry_boot_ms; /* no attempt before that, then */
     struct coord_request request;
     struct coord_change changes[ELECTION_CHANGES];
     unsigned change_count;
     struct buf epoch_text, leader_text, members_text;
 
-    bool has_given_away;   /* was tried; reset by whoever wants to know */
+    bool has_given_away;   /* a give-away was sent; reset by the reader */
     uint64_t gives;        /* give-aways sent, ever */
-    bool is_giving_denied; /* the newest was, in this session: only its end frees the lead */
+    bool is_giving_denied; /* the newest give-away ended DENIED: only the session's end helps */
     struct coord_request giving;
     struct coord_change give[2];
 };
 
-void election_init(struct election *e, struct context *s, struct view *v, struct membership *m,
+void election_init(struct election *e, struct context *c, struct view *v, struct membership *m,
                    struct lead *lead);
 void election_fini(struct election *e);
 
-/* Another session: what the old one had is gone. */
+/* Another session begins: the lead of the old session is gone. */
 void election_begin(struct election *e);
 
 /* All items of the view but the history must be fresh. The epoch will be above `above`. */
 void election_try(struct election *e, uint64_t above, bool by_force);
 
-/* Settles what is unsure, and notes a lead that has become this session's, or is no more. */
+/* Settles an UNSURE attempt, and notes a lead that this session has got or lost. */
 void election_tick(struct election *e, int64_t now_boot_ms);
 
-/* Deletes this session's `leader`, when it is known to be ours; called with each tick until the
- * lead is gone. Acting has ended before. */
+/* Deletes `leader` if it is known to be this session's. To be called in each tick until the
+ * lead is gone, and only after acting has ended. */
 void election_give_away(struct election *e);
 
-/* A write has checked that `leader` is there, under this lead's epoch. `gives` give-aways had
- * been sent before it, and have failed; what was given away later may be gone all the same. */
+/* A write has checked that `leader` is there, under this lead's epoch. The `gives` give-aways
+ * sent before that write have failed; a later one may still have deleted `leader`. */
 void election_lead_is_proven(struct election *e, uint64_t gives);
 
-/* The lead is not ours, or counts no more. */
+/* Forgets the lead: it is not ours, or counts no more. */
 void election_drop_lead(struct election *e);
 
 #endif

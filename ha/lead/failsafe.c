@@ -1,5 +1,5 @@
-/* The other nodes, where ZooKeeper does not help: a failsafe leader asks them, a member
- * answers, and a process that is proven dead leaves no session behind.
+/* What this node does with the other nodes directly: as a failsafe leader it asks them, as a
+ * member it answers, and it ends the session of a process that is proven dead.
  */
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 /* ---- the leader's half ---- */
 
-/* ZooKeeper proves the lease, or will do so soon enough. */
+/* Does ZooKeeper prove the lease, or will it soon enough? */
 static bool has_quorum(const struct ha *ha, int64_t now)
 {
     return context_is_connected(&ha->context) &&
@@ -24,7 +24,8 @@ static void ask_all(struct ha *ha, int64_t now)
     peers_ask(ha->peers, &question);
 }
 
-/* It has to know whom to ask, and that whoever starts anew learns for how long to wait. */
+/* A leader asks only if it knows all members, and `members` tells starting nodes how long to
+ * wait. */
 static bool may_ask(const struct ha *ha)
 {
     const struct view *v = &ha->view;
@@ -61,9 +62,9 @@ void ha_alone_tick(struct ha *ha, int64_t now)
 
 /* ---- the member's half ---- */
 
-/* A promise is safe whoever gives it; but it keeps from standing, so one that has a quorum
- * gives none. A connection in which nothing comes back looks like one until the client gives it
- * up: to know sooner it beats when it is asked, and believes in a quorum for T/12 more. */
+/* A promise is always safe, but it keeps this node from standing, so a node with a quorum gives
+ * none. A dead connection looks like a quorum until the client gives it up. To know sooner, a
+ * node that is asked beats, and believes in its quorum for T/12 more. */
 static bool seems_to_have_quorum(struct ha *ha, int64_t now)
 {
     if (!context_is_connected(&ha->context) || heartbeat_is_late(&ha->heartbeat, now))
@@ -72,7 +73,7 @@ static bool seems_to_have_quorum(struct ha *ha, int64_t now)
     return true;
 }
 
-/* With which it led last in that ensemble, or 0: another one's epochs say nothing. */
+/* The epoch of this node's last lead in that ensemble, or 0. */
 static uint64_t own_epoch(const struct ha *ha, const char *ensemble)
 {
     const struct token *own = &ha->role.token;
@@ -80,7 +81,8 @@ static uint64_t own_epoch(const struct ha *ha, const char *ensemble)
     return strcmp(own->ensemble, ensemble) ? 0 : own->epoch;
 }
 
-/* Not while it leads, or may have been elected; and to nobody whom it knows to be deposed. */
+/* No promise while this node leads or may have been elected, nor to a leader that it knows to
+ * be deposed. */
 bool ha_answer_question(struct ha *ha, const struct peer_question *question)
 {
     const struct token *t = &question->token;
@@ -116,8 +118,8 @@ static bool owns_something(const struct ha *ha, int64_t session)
     return false;
 }
 
-/* At once, and not in the tick: nothing of this node depends on it. A session's number is never
- * given twice, so what was read last is good enough to know it by. */
+/* The session is ended at once and not in the tick, because no decision of this node depends on
+ * it. A session's number is never reused, so even a stale view identifies the session. */
 void ha_note_death(struct ha *ha, const char *name, const struct coord_credentials *dead)
 {
     if (dead->session == 0 || dead->session == ha->session ||

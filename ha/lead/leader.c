@@ -1,5 +1,5 @@
-/* A node that leads: it steps down before anything else when it has to, carries out what
- * operators want, and gives the lead away gracefully.
+/* A node that leads: it steps down first of all when it has to, carries out operators'
+ * requests, and gives the lead away gracefully.
  */
 #include <string.h>
 
@@ -15,7 +15,9 @@ static bool has_session(const struct ha *ha)
     return session == COORD_SESSION_CONNECTED || session == COORD_SESSION_CONNECTING;
 }
 
-/* Another ensemble is nobody's to beat: wait for an operator. */
+/* No node of this cluster can have a higher token than another ensemble's: an operator must
+ * help.
+ */
 static void fenced_by_another_ensemble(struct ha *ha, int64_t now)
 {
     char seen[TOKEN_TEXT_LEN + 1];
@@ -69,7 +71,7 @@ static void step_down_standby(struct ha *ha)
         ha_enter(ha, ROLE_OFFLINE, ROLE_DISCONNECTED_REASON);
 }
 
-/* A leader that came after this node's own lead. After a wipe epochs begin anew. */
+/* Has another leader come after this node's own lead? After a wipe epochs begin anew. */
 static bool is_led_since(const struct ha *ha)
 {
     const struct token *own = &ha->role.token;
@@ -80,7 +82,8 @@ static bool is_led_since(const struct ha *ha)
             ha->view.leader.epoch > own->epoch);
 }
 
-/* Fenced by another ensemble: until it has led for T without, or another node leads. */
+/* "Fenced by another ensemble" stands until this node has led for T without being fenced, or
+ * another node leads. */
 static void fence_tick(struct ha *ha)
 {
     if (is_led_since(ha))
@@ -118,7 +121,7 @@ static void on_control(struct coord_request *request)
     view_refresh(&ha->view, VIEW_CONTROL);
 }
 
-/* Only as the leader: with a check of the epoch. */
+/* Writes `control` as the leader: the write checks the epoch. */
 static void write_control(struct ha *ha, const struct control *c)
 {
     const struct view_znode *items = ha->view.items;
@@ -144,7 +147,7 @@ static void clear_request(struct ha *ha, const char *why)
     write_control(ha, &c);
 }
 
-/* The node that would lead next, as far as this is known; NULL: none could. */
+/* The node that would lead next, as far as known; NULL: none could. */
 static const struct ha_node *successor(const struct ha *ha)
 {
     const struct control *c = &ha->view.control;
@@ -157,8 +160,9 @@ static const struct ha_node *successor(const struct ha *ha)
     return n && membership_can_lead(&ha->membership, &n->node, true) ? &n->node : NULL;
 }
 
-/* When that one may stand: who has just started may not for 2T/3 (it could have promised), and
- * has to prove a lease. To give the lead away sooner only leaves the cluster without. */
+/* When that node may stand. A node that has just started waits 2T/3 (it could have promised)
+ * and has to prove a lease; a lead given away sooner would leave the cluster without a leader.
+ */
 static int64_t settles_at(const struct ha *ha, const struct ha_node *n)
 {
     return view_find(&ha->view, n->name)->since_boot_ms + view_longest_session_ms(&ha->view);
@@ -181,8 +185,8 @@ static void drain(struct ha *ha, enum role_reason why)
     ha_enter(ha, ROLE_DRAINING, why);
 }
 
-/* Of a due request: can one that is meant stand as soon as the lead is free? For anybody it is
- * not the best that counts: one that is there for longer goes first. */
+/* Can a node that the due request means stand as soon as the lead is free? For "*" any such
+ * node will do, not only the best: a node that has been here for longer goes first. */
 static bool is_one_settled(struct ha *ha, const struct control *c, int64_t now)
 {
     bool is_one = false;
@@ -198,7 +202,7 @@ static bool is_one_settled(struct ha *ha, const struct control *c, int64_t now)
     return is_one;
 }
 
-/* True: it has decided something. */
+/* True: the tick has decided something. */
 static bool request_tick(struct ha *ha, int64_t now)
 {
     struct control c = ha->view.control;
@@ -215,7 +219,7 @@ static bool request_tick(struct ha *ha, int64_t now)
                               ? "that node did not take it, this one did"
                               : "it was carried out");
     } else if (c.is_forced) {
-        c.is_forced = false; /* this leader answers, and does it in order */
+        c.is_forced = false; /* this leader answers, so it gives the lead away gracefully */
         write_control(ha, &c);
     } else if (is_due && !successor(ha)) {
         clear_request(ha, "that node could not lead now");
@@ -228,8 +232,7 @@ static bool request_tick(struct ha *ha, int64_t now)
 
 /* ---- LEADER ---- */
 
-/* After a tenure, when a node of higher priority is here. Not while the lead moves too often.
- */
+/* Is a node of higher priority here, after a tenure? Not while the lead moves too often. */
 static bool is_another_preferred(struct ha *ha, int64_t now)
 {
     const struct ha_node *best = membership_best(&ha->membership);
@@ -239,9 +242,9 @@ static bool is_another_preferred(struct ha *ha, int64_t now)
            now >= ha->role.since_boot_ms + ha->options.tenure_ms && is_settled(ha, best, now);
 }
 
-/* When the lead may be given away for the address. The others look at theirs once a second; and
- * what keeps it from all nodes may be nothing that looking finds: each gives the lead away for
- * that once in a tenure. */
+/* When the lead may be given away for the address. The other nodes check theirs once a second.
+ * A fault that all nodes share may escape these checks, so each node gives the lead away for
+ * want of the address only once in a tenure. */
 static int64_t address_moves_at(const struct ha *ha)
 {
     int64_t settled = ha->address_since_boot_ms + ha_t(ha);
@@ -264,7 +267,7 @@ void ha_leader_tick(struct ha *ha, int64_t now)
     context_wake_at(&ha->context, ha_until(ha));
     if (now >= ha->role.since_boot_ms + ha_t(ha))
         ha_refused_no_more(ha, HA_REFUSED_FENCED);
-    if (ha->is_leaving) {
+    if (ha->stop >= STOP_LEADING) {
         drain(ha, ROLE_STOPPING_REASON);
         return;
     }
@@ -287,21 +290,21 @@ void ha_draining_tick(struct ha *ha, int64_t now)
 
     context_wake_at(&ha->context, end);
     context_wake_at(&ha->context, ha_until(ha));
-    if (ha->is_stopping) {
+    if (ha->stop != STOP_NOT) {
         context_wake_at(&ha->context, ha->stop_by_boot_ms);
         if (now >= ha->stop_by_boot_ms) {
             ha_enter(ha, ROLE_OFFLINE, ROLE_STOPPING_REASON);
             return;
         }
     } else if (!ha->election.giving.is_in_flight && !successor(ha)) {
-        /* While it may be given away already, the next beat finds out. */
+        /* While the lead may already be given away, the next beat finds out. */
         if (!ha->lead.is_doubtful) {
             ha_history_note_left(ha, NULL);
             ha_enter(ha, ROLE_LEADER, ROLE_NOT_TAKEN_REASON);
         }
         return;
     }
-    /* What a Redis that does not answer has still to answer is fenced when another leads. */
+    /* Requests that a silent Redis has not answered will be fenced when another node leads. */
     if (!ha->is_drained && ha->store_up && now < end)
         return;
     ha->stood_back_until_boot_ms = now + ha_t(ha) / 2;

@@ -1,4 +1,5 @@
-/* Who may stand: the znode `members`, what this node has added to it, and who could lead now.
+/* Who may stand: the znode `members`, the names that this node has added, and who could lead
+ * now. Joining: the shared znodes, and the node's own.
  */
 #include "ha/lead/membership.h"
 
@@ -42,7 +43,7 @@ void membership_propose(struct membership *m, int64_t session_ms, struct buf *te
             count++;
         }
     }
-    /* Read behind the write that follows: until then the proposed ones count. */
+    /* The read follows the caller's write; until then the proposed names count. */
     view_refresh(v, VIEW_MEMBERS);
 }
 
@@ -97,7 +98,7 @@ static bool has_new_nodes(const struct membership *m)
     return is_anybody_new(m) && !membership_is_full(m);
 }
 
-/* For membership.c: the leader's addition of those that are new, and of its T. */
+/* Adds new nodes and this leader's T to `members`. */
 static void membership_add(struct membership *m, const struct lead *lead, int64_t now)
 {
     struct view *v = m->view;
@@ -105,7 +106,7 @@ static void membership_add(struct membership *m, const struct lead *lead, int64_
 
     if (m->adding.is_in_flight || !view_is_fresh(v, VIEW_MEMBERS))
         return;
-    m->proposed_count = 0; /* `members` is as it says */
+    m->proposed_count = 0; /* `members` is as read */
     if (!lead->is_mine || !lead->is_taken_up ||
         (!has_new_nodes(m) && v->members_timeout_ms == session_ms))
         return;
@@ -151,7 +152,8 @@ const struct ha_node *membership_best(const struct membership *m)
     return best;
 }
 
-/* After the components of the root, in this order; the last one where all nodes scan. */
+/* Created after the components of the root, in this order; the last one only where all nodes
+ * scan. */
 static const char *const parents[] = {"ensemble", "epoch",   "nodes",   "members",
                                       "control",  "history", "scanners"};
 
@@ -197,7 +199,7 @@ void membership_print(const struct membership *m, uint64_t beat, struct buf *tex
         record_add_number(text, "beat", (int64_t)beat);
 }
 
-/* A uuid that no other ensemble has. Whoever comes first creates it. */
+/* A uuid that no other ensemble has. The first node to come creates it. */
 static void print_ensemble(struct buf *text)
 {
     uint64_t half[2];
@@ -305,11 +307,11 @@ static void on_answer(struct coord_request *request)
     }
 }
 
-/* The session of a process that has died ends within T of the rival's first sight, or of a
- * newer connection: servers that find a quorum again close the connections and give each
- * session a fresh T. Time alone proves nothing, for this process may have stood still
- * meanwhile, and a server that lags behind shows what has ended: what was read behind a write
- * of after 2T does.
+/* Does the rival outlast 2T? The session of a dead process ends within T, counted from when the
+ * rival was first seen or from a newer connection: servers that find a quorum again close the
+ * connections and give each session a fresh T. Time alone proves nothing, because this process
+ * may have stood still, and a server that lags behind shows sessions that have ended. A read
+ * that follows a write made after the 2T is the proof.
  */
 static bool outlasts(const struct membership *m, const struct view_node *rival)
 {
@@ -323,12 +325,13 @@ static bool outlasts(const struct membership *m, const struct view_node *rival)
            rival->znode.request.sent_boot_ms >= m->request.acked_boot_ms;
 }
 
-/* Our name is taken: by this session (an answer was lost), an earlier one, or a stranger. */
+/* Our name is taken by this session (an answer was lost), by an earlier one, or by a stranger.
+ */
 static bool look_who_has_our_name(struct membership *m, int64_t now)
 {
     const struct view_node *n = view_find(m->view, m->context->options->node);
 
-    /* What is being read again may be the same. */
+    /* The znode is being read again. */
     if (n && (!n->znode.is_known || n->znode.is_stale || n->znode.request.is_in_flight))
         return false;
     if (!n || !n->node.is_here) {
@@ -363,7 +366,7 @@ static bool is_own_missing(const struct membership *m)
     return !n->node.is_here || n->node.owner != m->context->coordinator->credentials.session;
 }
 
-/* Something of what all share was deleted, by hand or with the whole of ZooKeeper's data. */
+/* Was a shared znode deleted, by hand or with all of ZooKeeper's data? */
 static bool is_parent_missing(const struct membership *m)
 {
     for (unsigned i = 0; i < VIEW_ITEMS; i++) {
@@ -417,15 +420,15 @@ void membership_begin(struct membership *m)
     m->is_registered = m->lacks_parent = false;
     m->retry_boot_ms = 0;
     m->rival = 0;
-    /* What it would say of its Redis is about to be known, most often. */
+    /* Most often the state of Redis, which nodes/<node> shows, is about to be known. */
     m->register_boot_ms = context_now(m->context) + context_session_ms(m->context) / 6;
 }
 
-void membership_init(struct membership *m, struct context *s, struct view *v)
+void membership_init(struct membership *m, struct context *c, struct view *v)
 {
-    *m = (struct membership){.context = s, .view = v};
-    coord_request_init(&m->request, s, on_answer);
-    coord_request_init(&m->adding, s, membership_on_added);
+    *m = (struct membership){.context = c, .view = v};
+    coord_request_init(&m->request, c, on_answer);
+    coord_request_init(&m->adding, c, membership_on_added);
 }
 
 void membership_fini(struct membership *m)

@@ -1,5 +1,8 @@
-/* Which of an operator's requests can be carried out, as far as this node knows: what cannot is
- * refused at once, with the reason. Those for later are only looked at then, by the leader.
+/* Operators' requests, written into ZooKeeper's `control`. Any node can be asked; the leader,
+ * or the wanted node, carries a request out (leader.c, standby.c).
+ *
+ * A request that cannot be carried out, as far as this node knows, is refused at once with the
+ * reason. A request for later is judged by the leader when it is due.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,7 +36,7 @@ static const char *leader(const struct ha *ha)
 
 /* ---- who could lead ---- */
 
-/* Why that node, which is known, could not lead now, behind its name; NULL: it could. */
+/* Why that known node could not lead now, as words to follow its name; NULL: it could. */
 static const char *why_not(const struct ha *ha, const struct ha_node *n, bool is_wanted)
 {
     if (!n->is_here)
@@ -66,7 +69,7 @@ static enum status check_target(struct ha_command *c, const char *name)
     return why ? ha_request_refuse(c, STATUS_WRONG_STATE, "%s %s", name, why) : STATUS_OK;
 }
 
-/* Some other node than the leader; else what is wrong with each. */
+/* Checks that a node other than the leader could lead; else says what is wrong with each. */
 static enum status check_any(struct ha_command *c)
 {
     const struct ha *ha = c->ha;
@@ -90,7 +93,7 @@ static enum status check_any(struct ha_command *c)
     return STATUS_WRONG_STATE;
 }
 
-/* A leader by force has to be one node: this one if it can, else the best. */
+/* A failover by force needs one target: this node if it can lead, else the best. */
 static const char *forced_target(const struct ha *ha)
 {
     const struct view_node *own = view_find(&ha->view, ha->options.node);
@@ -109,7 +112,7 @@ static const char *forced_target(const struct ha *ha)
 static enum status take_pause(struct ha_command *c, struct control *control)
 {
     if (control->is_paused)
-        return STATUS_OK; /* who asked first stands there */
+        return STATUS_OK; /* the first request stays */
     control->is_paused = true;
     control->paused_at_wall_ms = now_wall_ms(c->ha);
     snprintf(control->paused_by, sizeof(control->paused_by), "%s", c->ha->options.node);
@@ -161,8 +164,8 @@ static enum status refuse_fenced(struct ha_command *c)
                              "leader of this one");
 }
 
-/* Without a leader somebody stands by himself, if failover is not paused; but who is wanted
- * goes first. */
+/* Without a leader some node stands by itself unless failover is paused; the wanted node goes
+ * first. */
 static enum status take_switchover(struct ha_command *c, struct control *control)
 {
     int64_t late_ms = now_wall_ms(c->ha) - c->at_wall_ms;
@@ -228,9 +231,7 @@ void ha_request_tick(struct ha *ha)
         LOG_INFO("ha", "automatic failover is resumed");
 }
 
-/* Operators' requests, taken down in ZooKeeper. Which node is asked does not matter; the
- * leader, or the node that is wanted, carries them out (leader.c, standby.c).
- */
+/* ---- the commands ---- */
 
 static void end(struct ha_command *c, enum status status)
 {
@@ -241,7 +242,7 @@ static void end(struct ha_command *c, enum status status)
 
 /* ---- writing it ---- */
 
-/* These mean the same whatever has changed meanwhile: they are looked at again. */
+/* Does the request mean the same whatever has changed meanwhile? Then it is tried again. */
 static bool is_repeated(const struct ha_command *c)
 {
     static const bool of[] = {[HA_PAUSE] = true, [HA_RESUME] = true, [HA_FORGET] = true};
@@ -396,7 +397,7 @@ static void end_late(struct ha *ha, int64_t now)
     }
 }
 
-/* What is being read is awaited: that takes a moment, or the connection. */
+/* A command waits for items that are being read, or for the connection. */
 void ha_commands_tick(struct ha *ha, int64_t now)
 {
     struct list *link;

@@ -25,8 +25,8 @@ static void on_created(struct scanners *s, enum coord_status status)
     s->membership->lacks_parent |= status == COORD_NO_NODE;
 }
 
-/* Who stops has no time to read the list again, and must know that its topics are others' now:
- * it tells them what its last clients bring. */
+/* A node that stops has no time to read the list again, and must know that its topics are other
+ * nodes' now: it tells these of the jobs that its last clients push. */
 static void drop_own_name(struct scanners *s)
 {
     unsigned kept = 0;
@@ -39,7 +39,7 @@ static void drop_own_name(struct scanners *s)
     s->count = kept;
 }
 
-/* No session has it. */
+/* No session has the own znode. */
 static void is_gone(struct scanners *s)
 {
     s->own = SCANNERS_GONE;
@@ -55,8 +55,8 @@ static void on_deleted(struct scanners *s, enum coord_status status)
         s->own_retry_boot_ms = later(s);
 }
 
-/* Another session's is not ours: most often that of an earlier process of this node, which ends
- * soon. */
+/* The znode of another session is not ours; most often that is an earlier process of this node,
+ * whose session ends soon. */
 static void on_read(struct scanners *s, const struct coord_call *call)
 {
     bool is_ours = call->owner == s->context->coordinator->credentials.session;
@@ -138,8 +138,8 @@ bool scanners_have(const struct scanners *s, const char *node)
     return false;
 }
 
-/* What is kept of a list, in the order of the alphabet; of too many names the same for all
- * nodes. Borrowed. */
+/* The names kept of a list, sorted, so that all nodes keep the same ones of too many. Borrowed.
+ */
 struct kept {
     const char *names[SCANNERS_MAX];
     unsigned count;
@@ -186,7 +186,7 @@ static void take_list(struct scanners *s, const struct coord_call *call)
         strcpy(s->names[i], k.names[i]);
 }
 
-/* The own znode as the list shows it: taken away by somebody else, or the name is free. */
+/* Compares the own znode with the list: somebody may have deleted it, or the name is free. */
 static void compare_own(struct scanners *s)
 {
     if (scanners_have(s, s->context->options->node))
@@ -244,8 +244,8 @@ static const char *node_of_the_other_kind(const struct scanners *s)
     return NULL;
 }
 
-/* It works, and an operator who changes a cluster node by node wants it. For long it is a
- * mistake. */
+/* A mix of both kinds works, and is normal while an operator changes a cluster node by node. If
+ * it lasts it is a mistake. */
 static void mixed_tick(struct scanners *s)
 {
     const char *other = node_of_the_other_kind(s);

@@ -1,5 +1,5 @@
-/* Sessions: the same one goes on after a lost connection, another one begins with nothing that
- * was the old one's; and set-ups with which none can be had.
+/* Sessions: a session goes on after a lost connection; a new session keeps nothing of the old
+ * one. And set-ups with which no session is possible.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ void ha_refused_no_more(struct ha *ha, enum ha_refused_for what)
         ha->refused[0] = '\0';
 }
 
-/* What belonged to the session is gone with it. */
+/* Forgets everything that belonged to the session. */
 static void end_session(struct ha *ha)
 {
     election_begin(&ha->election);
@@ -41,7 +41,7 @@ static void end_session(struct ha *ha)
     coordinator_close(ha->context.coordinator);
 }
 
-/* Who leads steps down, and that is told, before the others can know that it is free. */
+/* A leader steps down, and reports that, before the others can learn that the lead is free. */
 static void reopen_later(struct ha *ha, int64_t now)
 {
     if (ha->role.state != ROLE_OFFLINE)
@@ -50,8 +50,8 @@ static void reopen_later(struct ha *ha, int64_t now)
     ha->reopen_boot_ms = now + HA_REOPEN_MS;
 }
 
-/* The servers' tick. Where they do not tell, more than was asked is their minSessionTimeout,
- * and that is two ticks where nobody has set it. 0: nothing is known. */
+/* The servers' tickTime. If they do not tell it, a timeout longer than asked is their
+ * minSessionTimeout, by default two ticks. 0: nothing is known. */
 static int64_t likely_tick_ms(const struct ha *ha)
 {
     const struct coordinator *c = ha->context.coordinator;
@@ -61,8 +61,7 @@ static int64_t likely_tick_ms(const struct ha *ha)
     return c->granted_ms / 2;
 }
 
-/* The shortest session timeout that can be had from these servers as they are, and is enough
- * ticks. */
+/* The shortest session timeout that these servers grant and that is enough ticks. */
 static int64_t least_session_ms(const struct ha *ha)
 {
     int64_t by_ticks = COORD_TICKS_MIN * likely_tick_ms(ha);
@@ -71,7 +70,7 @@ static int64_t least_session_ms(const struct ha *ha)
     return by_ticks > granted_ms ? by_ticks : granted_ms;
 }
 
-/* What they grant says of it, where they do not say it. "": nothing. */
+/* What is known of the servers' tickTime, for people. "": nothing. */
 static const char *print_tick(const struct ha *ha, char room[96])
 {
     room[0] = '\0';
@@ -81,8 +80,8 @@ static const char *print_tick(const struct ha *ha, char room[96])
     return room;
 }
 
-/* Of a session that has begun: is it one to live with? By the tick of then: what a server tells
- * only later is shown, and ends no node that works. */
+/* Is the timeout granted to a new session good enough? The tickTime known at the start counts;
+ * a tickTime that a server tells later is shown, and ends no node that works. */
 static void check_granted(struct ha *ha, int64_t now)
 {
     const struct coordinator *c = ha->context.coordinator;
@@ -114,7 +113,8 @@ static void check_granted(struct ha *ha, int64_t now)
     reopen_later(ha, now);
 }
 
-/* It leads no more, and would keep the others from it. */
+/* This node leads no more and cannot delete `leader`: its session must end, or nobody can lead.
+ */
 static void check_giving(struct ha *ha, int64_t now)
 {
     if (!ha->election.is_giving_denied)

@@ -1,13 +1,16 @@
-/* A node whose Redis does not answer while another node's does: it alone is cut off, and what
- * it keeps from the others goes to them, the lead and its shares of the topics. A Redis that
- * stands still does so for all nodes: then everything stays where it is.
+/* A node that does not lead: it joins, stands when the lead is free, and takes up a lead that
+ * is its own as soon as it has proven a lease on it.
+ *
+ * Also a node whose Redis does not answer while another node's does. It alone is cut off, so
+ * the lead and its shares of the topics go to the others. A Redis that stands still does so for
+ * all nodes: then everything stays where it is.
  */
 #include <string.h>
 
 #include "base/log.h"
 #include "ha/state.h"
 
-/* The others' nodes are read in turn, each once in T: too seldom for this. */
+/* The znodes of other nodes are read in turn, each once in T: too seldom for this. */
 static void look_at_others(struct ha *ha, int64_t now)
 {
     if (now < ha->store_looked_boot_ms + ha_t(ha) / 4)
@@ -17,9 +20,10 @@ static void look_at_others(struct ha *ha, int64_t now)
     context_wake(&ha->context);
 }
 
-/* Long enough for the others to find out that theirs does not answer either, to say so and to
- * be read; and when it is back for all of them, for this one to find it as well. That a Redis
- * is silent takes a node T/4 to 3T/8 (node/wiring.c): with that it is 9T/8 at most. */
+/* 3T/4 is long enough for the others to find out that their Redis is silent, too, to say so and
+ * to be read; and for this node to find out when Redis is back for all. A node takes T/4 to
+ * 3T/8 to notice a silent Redis (node/wiring.c), so a cut-off node lets go after 9T/8 at most.
+ */
 static bool has_lasted(struct ha *ha, int64_t *since_boot_ms, bool is_so, int64_t now)
 {
     int64_t patience_ms = ha_t(ha) * 3 / 4;
@@ -36,8 +40,6 @@ static bool has_lasted(struct ha *ha, int64_t *since_boot_ms, bool is_so, int64_
     return now >= *since_boot_ms + patience_ms;
 }
 
-/* ---- the lead ---- */
-
 bool ha_is_store_away(struct ha *ha, int64_t now)
 {
     bool is_so =
@@ -46,9 +48,7 @@ bool ha_is_store_away(struct ha *ha, int64_t now)
     return has_lasted(ha, &ha->store_away_boot_ms, is_so, now);
 }
 
-/* ---- the shares ---- */
-
-/* One that scans, so that the shares go to somebody. */
+/* Is there another node with a Redis that answers, and that scans? It would get the shares. */
 static bool has_another_its_redis(const struct ha *ha)
 {
     for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
@@ -61,7 +61,7 @@ static bool has_another_its_redis(const struct ha *ha)
     return false;
 }
 
-/* Until its own answers again: that the others' fall silent, too, brings it nothing back. */
+/* The node stays cut off until its own Redis answers again, even if the others' fall silent. */
 void ha_shares_tick(struct ha *ha, int64_t now)
 {
     struct scanners *s = &ha->scanners;
@@ -78,10 +78,6 @@ void ha_shares_tick(struct ha *ha, int64_t now)
     }
 }
 
-/* A node that does not lead: it joins, stands when the lead is free, and takes up a lead that
- * is its own as soon as it has proven a lease on it.
- */
-
 /* ---- a lead that is ours ---- */
 
 static bool is_outdated(const struct ha *ha)
@@ -89,7 +85,7 @@ static bool is_outdated(const struct ha *ha)
     return ha->lead.token.epoch <= ha_fence(ha, ha->lead.token.ensemble);
 }
 
-/* Not to act before. */
+/* This node must not act as the leader before. */
 static int64_t begins_at(const struct ha *ha)
 {
     return ha->lead.from_boot_ms > ha->resumes_from_boot_ms ? ha->lead.from_boot_ms
@@ -114,21 +110,21 @@ static const char *why_give_away(const struct ha *ha, int64_t now)
     return NULL;
 }
 
-/* What it led before, or lost sight of. */
+/* Is it a lead that this node had before? */
 static bool is_known_lead(const struct ha *ha)
 {
     return ha->role.state == ROLE_OFFLINE ||
            (ha->has_won_told && token_equal(&ha->won, &ha->lead.token));
 }
 
-/* A lead taken up again wants some lease ahead: what is proven first, after the servers have
- * stood still, ends soon, and the role would flap. */
+/* A lead is taken up again only with T/4 of lease ahead: the first lease after the servers have
+ * stood still ends soon, and the role would flap. */
 static bool has_lease(const struct ha *ha, int64_t now)
 {
     return ha_until(ha) > now + (is_known_lead(ha) ? ha_t(ha) / 4 : 0);
 }
 
-/* Elected, or connected again as the owner: acts once the lease is proven. */
+/* An elected node, or an owner that is connected again, leads once the lease is proven. */
 static void lead_tick(struct ha *ha, int64_t now)
 {
     const char *why = why_give_away(ha, now);
@@ -145,9 +141,9 @@ static void lead_tick(struct ha *ha, int64_t now)
     if (now < begins)
         context_wake_at(&ha->context, begins);
     if (now < begins || !has_lease(ha, now) || ha->election.giving.is_in_flight ||
-        ha->lead.is_doubtful || ha->is_stopping)
+        ha->lead.is_doubtful || ha->stop != STOP_NOT)
         return;
-    /* It was away: what it owned may have been taken meanwhile. */
+    /* The node was away: the znode may have been taken from it meanwhile. */
     if (ha->role.state == ROLE_OFFLINE && !view_is_fresh(&ha->view, VIEW_LEADER))
         return;
     if (is_known_lead(ha))
@@ -173,11 +169,11 @@ void ha_offline_tick(struct ha *ha, int64_t now)
         if (ha->role.state != ROLE_OFFLINE || !is_outdated(ha))
             return;
     }
-    if (ha->is_stopping || !ha->membership.is_registered || !knows_all(ha))
+    if (ha->stop != STOP_NOT || !ha->membership.is_registered || !knows_all(ha))
         return;
     ha->has_joined = true;
-    /* What it promised before its start it does not know, nor whether it was set up to promise
-     * then: it begins as if it had, and for as long as the newest leader counts. */
+    /* A node does not know what it promised before its start, nor whether it was set up to
+     * promise then: it starts as if it had promised, for the longest T that is known. */
     failsafe_promise(&ha->promise, ha->started_boot_ms, view_longest_session_ms(&ha->view));
     ha->refused[0] = '\0';
     ha_enter(ha, ROLE_STANDBY, ROLE_JOINED_REASON);
@@ -207,10 +203,10 @@ static bool is_another_wanted(const struct ha *ha, int64_t now)
            !is_wanted(ha, now);
 }
 
-/* What must hold for any attempt, also by force; and, to make one, that all is known afresh. */
+/* Could this node make an attempt, even by force? To make one, knows_all() must hold, too. */
 static bool is_able(const struct ha *ha, int64_t now)
 {
-    return ha->membership.is_registered && ha->store_up && !ha->is_stopping &&
+    return ha->membership.is_registered && ha->store_up && ha->stop == STOP_NOT &&
            ha->view.ensemble[0] && ha->view.has_epoch &&
            ha_fence(ha, ha->view.ensemble) < TOKEN_EPOCH_MAX &&
            ha->election.state == ELECTION_NONE && !ha->election.request.is_in_flight &&
@@ -231,7 +227,7 @@ static bool may_stand(struct ha *ha, int64_t now)
            now >= ha->stands_from_boot_ms;
 }
 
-/* 0 to T/20: the less it is preferred among those that are here and could lead. */
+/* 0 to T/20: longer the further this node's priority is below that of the best node. */
 static int64_t delay_by_priority(const struct ha *ha)
 {
     const struct ha_node *best = membership_best(&ha->membership);
@@ -241,8 +237,8 @@ static int64_t delay_by_priority(const struct ha *ha)
     return (int64_t)(best->priority - ha->options.priority) * (ha_t(ha) / 20) / 100;
 }
 
-/* Who has only just joined has to wait for its lease when it is elected: those go first that
- * may act at once. Where there are none, little or nothing is lost. */
+/* A node that has just joined would wait for its lease when elected, so nodes go first that may
+ * act at once. Without such nodes the delay costs little or nothing. */
 static int64_t delay_by_lease(const struct ha *ha, int64_t now)
 {
     return write_lease_would_be_proven(&ha->context.lease, now) ? 0 : ha_t(ha) / 10;
@@ -293,7 +289,7 @@ static void stand_by_force(struct ha *ha, int64_t now)
         election_try(&ha->election, ha_fence(ha, ha->view.ensemble), true);
 }
 
-/* Who gave the lead away lets others go first: until one of them has led. */
+/* A node that gave the lead away lets others go first until one of them leads. */
 static void note_successor(struct ha *ha)
 {
     if (view_is_fresh(&ha->view, VIEW_LEADER) && view_has_leader(&ha->view) &&
@@ -306,7 +302,7 @@ void ha_standby_tick(struct ha *ha, int64_t now)
     bool by_force = control(ha)->is_forced && !strcmp(control(ha)->wanted, ha->options.node) &&
                     view_has_leader(&ha->view);
 
-    if (ha->is_leaving) {
+    if (ha->stop >= STOP_LEADING) {
         ha_enter(ha, ROLE_OFFLINE, ROLE_STOPPING_REASON);
         return;
     }
@@ -320,7 +316,7 @@ void ha_standby_tick(struct ha *ha, int64_t now)
         return;
     }
     if (!knows_all(ha))
-        return; /* something is being read again: its wait goes on meanwhile */
+        return; /* an item is being read again: able_since_boot_ms stays */
     if (by_force) {
         stand_by_force(ha, now);
     } else {

@@ -1,5 +1,8 @@
-/* Why nobody, or not this node, can lead, where only a human can help: said in the log and by
- * ha_status(), for as long as it is so.
+/* This node's knowledge, for people, in three parts:
+ *   - a fault that only a human can mend, why nobody, or not this node, can lead: logged, and
+ *     shown by ha_status() for as long as the fault is there;
+ *   - all that ha_status() shows;
+ *   - the history of the lead, and for how long there was no leader.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +11,9 @@
 #include "base/log.h"
 #include "ha/state.h"
 
-#define UNLISTED_MAX_TS 3 /* so many Ts; a leader adds who is new within one */
+#define UNLISTED_MAX_TS 3 /* in T; a leader adds a new node within one T */
 
-/* ---- what takes a while to be sure of ---- */
+/* ---- faults that take a while to be sure of ---- */
 
 static bool is_unlisted(const struct ha *ha)
 {
@@ -28,8 +31,8 @@ static void note_unlisted(struct ha *ha, int64_t now)
         ha->unlisted_since_boot_ms = now;
 }
 
-/* With more than T/8 the lease gets short, with more than T/6 there is none. Said from there
- * on, with what it was then, until it is better. */
+/* With round trips above T/8 the lease gets short, above T/6 there is none. The fault is
+ * reported from T/6 on, with the round trip of that moment, until it is T/8 or less. */
 static void note_rtt(struct ha *ha)
 {
     int64_t rtt_ms = heartbeat_rtt_ms(&ha->heartbeat);
@@ -40,15 +43,15 @@ static void note_rtt(struct ha *ha)
         ha->long_rtt_ms = rtt_ms;
 }
 
-/* ---- what is wrong ---- */
+/* ---- faults ---- */
 
-/* As last read: while it is read again what was said stands. */
+/* Is the item there, as last read? A report stands while the item is read again. */
 static bool is_read(const struct ha *ha, enum view_item item)
 {
     return ha->view.items[item].is_known && ha->view.items[item].exists;
 }
 
-/* For certain. */
+/* Is it certain that no member is here? */
 static bool is_no_member_here(const struct ha *ha)
 {
     const struct view_node *own = view_find(&ha->view, ha->options.node);
@@ -63,7 +66,7 @@ static bool is_no_member_here(const struct ha *ha)
     return own && own->node.is_here;
 }
 
-/* Of one that has joined. NULL: nothing is wrong with the items; else `item` is. */
+/* What is wrong with `item`, for a node that has joined; NULL: all items are right. */
 static const char *wrong_item(const struct ha *ha, enum view_item *item)
 {
     const struct view *v = &ha->view;
@@ -96,8 +99,8 @@ static const char *wrong_item(const struct ha *ha, enum view_item *item)
     return NULL;
 }
 
-/* A node that begins ends when it is refused: for the history, which nobody needs to lead, it
- * does not. */
+/* The path that this node must not read. A starting node ends when it is refused, but not for
+ * the history, which is not needed to lead. */
 static const char *denied_path(const struct ha *ha)
 {
     const char *path = view_denied(&ha->view);
@@ -117,7 +120,7 @@ static void say_duplicate(struct ha *ha)
               http);
 }
 
-/* What keeps a node from being one of the cluster. False: nothing does. */
+/* Reports what keeps the node out of the cluster. False: nothing does. */
 static bool say_what_keeps_it_out(struct ha *ha)
 {
     const char *denied = denied_path(ha);
@@ -139,7 +142,7 @@ static bool say_what_keeps_it_out(struct ha *ha)
     return true;
 }
 
-/* Of one that has joined. */
+/* Reports what is wrong for a node that has joined. */
 static bool say_what_is_wrong(struct ha *ha)
 {
     const char *wrong, *path;
@@ -170,7 +173,7 @@ static bool say_what_is_wrong(struct ha *ha)
     return true;
 }
 
-/* Says one thing, that which weighs most: two in turn would be told anew in each tick. */
+/* Reports only the gravest fault: two in turn would be reported anew in each tick. */
 void ha_stuck_tick(struct ha *ha, int64_t now)
 {
     if (!context_is_connected(&ha->context))
@@ -185,7 +188,7 @@ void ha_stuck_tick(struct ha *ha, int64_t now)
         ha_refused_no_more(ha, HA_REFUSED_STUCK);
 }
 
-/* All that this node knows, for people. */
+/* ---- ha_status() ---- */
 
 static void add_node(const struct ha *ha, unsigned *count, const struct ha_node *n)
 {
@@ -196,7 +199,7 @@ static void add_node(const struct ha *ha, unsigned *count, const struct ha_node 
     shown->is_scanning = scanners_have(&ha->scanners, n->name);
     if (strcmp(n->name, ha->options.node) != 0)
         return;
-    shown->store_up = ha->store_up; /* newer than what was read */
+    shown->store_up = ha->store_up; /* newer than in the znode */
     shown->is_address_away = ha->membership.is_address_away;
 }
 
@@ -205,7 +208,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct ha_node *)a)->name, ((const struct ha_node *)b)->name);
 }
 
-/* Who is here, and the members that are not. */
+/* The nodes that are here, and the members that are not. */
 static unsigned show_nodes(const struct ha *ha)
 {
     const struct view *v = &ha->view;
@@ -288,14 +291,16 @@ void ha_status(const struct ha *ha, struct ha_status *s)
     s->node_count = show_nodes(ha);
 }
 
-/* The last hundred changes of the lead, and for how long there was no leader. Whoever becomes
- * the leader puts its line into the znode `history`; until that is done it tries again. Whoever
- * gives the lead away says why before, there.
+/* ---- the history of the lead ----
  *
- * A leader is seen while this node is connected and sees both its znode and its beats: what was
- * read last says nothing when ZooKeeper stands still, and a lease ends T/2 or so after the last
- * beat. Time without a leader is counted from when it was seen last; of one that fell silent,
- * which stood still most likely, from its newest beat; by itself, from its newest tick.
+ * A new leader adds its line to the znode `history`, and tries again until that is done. A
+ * leader that gives the lead away writes the reason there first.
+ *
+ * A leader is seen while this node is connected and sees both its znode and its beats: stale
+ * items say nothing while ZooKeeper stands still, and a lease ends about T/2 after the last
+ * beat. Time without a leader is counted from when it was last seen; for a leader that fell
+ * silent, which most likely stood still, from its newest beat; for this node's own lead, from
+ * its newest tick.
  */
 
 #define FLAP_WINDOW_MS (10 * 60 * 1000)
@@ -319,8 +324,8 @@ void ha_history_init(struct ha *ha)
     ha->last_failover_ms = -1;
 }
 
-/* What became of the leader that was seen last. A session that ends by the clock ends T after
- * the last beat at least. */
+/* Notes how the leader seen last has ended. A session that times out ends at least T after the
+ * last beat. */
 static void note_end(struct ha *ha)
 {
     bool has_died = ha->dead_epoch == ha->beat_epoch ||
@@ -330,7 +335,7 @@ static void note_end(struct ha *ha)
     ha->ended_how = has_died ? "died" : "timed_out";
 }
 
-/* Of a leader that was seen, and is not any more. */
+/* Since when a leader that was seen is seen no more. */
 static int64_t alone_since(const struct ha *ha, int64_t now)
 {
     bool was_silent = now >= ha->beat_boot_ms + ha_t(ha) / 2;
@@ -341,8 +346,8 @@ static int64_t alone_since(const struct ha *ha, int64_t now)
                                                                     : ha->leader_seen_boot_ms;
 }
 
-/* A lead taken up again is news where nobody led meanwhile: its lease was over. One that was
- * fenced tries again each few seconds, and is not told each time. */
+/* A lead taken up again is news only after OFFLINE, when its lease was over. A fenced leader
+ * tries again every few seconds, which is not reported each time. */
 static bool was_told(const struct ha *ha, bool is_again)
 {
     return is_again && (ha->has_pending || ha->role.state != ROLE_OFFLINE);
@@ -356,7 +361,7 @@ void ha_history_note_lead(struct ha *ha, enum role_reason why, int64_t now)
     if (was_told(ha, is_again))
         return;
     if (why == ROLE_RESUMED_REASON && !is_again)
-        why = ROLE_ELECTED_REASON; /* it was, and did not know */
+        why = ROLE_ELECTED_REASON; /* it was elected and did not know */
     note_end(ha);
     ha->has_won_told = true;
     ha->won = ha->lead.token;
@@ -388,8 +393,8 @@ static bool may_write(const struct ha *ha)
            context_now(&ha->context) >= ha->history_retry_boot_ms;
 }
 
-/* Sent before the lead is given away, so it is there when a successor looks. Where it cannot be
- * written the successor does not know why, and nothing else is wrong. */
+/* The reason is sent before the lead is given away, so a successor finds it. If it cannot be
+ * written, the successor does not know why, and nothing else is wrong. */
 void ha_history_note_left(struct ha *ha, const char *why)
 {
     struct transitions all = ha->view.history;
@@ -404,7 +409,7 @@ void ha_history_note_left(struct ha *ha, const char *why)
 
 /* ---- why the lead changed ---- */
 
-/* Of an election: what became of the leader before, as far as this node knows. */
+/* The reason of an election: how the leader before has ended, as far as this node knows. */
 static const char *why_elected(const struct ha *ha)
 {
     const struct transitions *h = &ha->view.history;
@@ -432,7 +437,7 @@ static void add_to_history(struct ha *ha)
 static void note_flapping(struct ha *ha)
 {
     int64_t wall = ha->options.now_wall_ms(ha->options.arg);
-    /* A clock that was once ahead has written of the future: that counts for little. */
+    /* Changes in the near future count, too: a clock may have been ahead. */
     unsigned changes =
         transitions_between(&ha->view.history, wall - FLAP_WINDOW_MS, wall + FLAP_WINDOW_MS);
     bool is_flapping = ha->options.flap_max > 0 && changes > ha->options.flap_max;
@@ -471,7 +476,7 @@ static void note_znode(struct ha *ha, int64_t now)
         note_beat(ha, v->leader.epoch, n->znode.version, now);
     else
         note_beat(ha, v->leader.epoch, ha->beat_version - 1,
-                  now); /* it cannot be seen to beat */
+                  now); /* its beats cannot be seen */
 }
 
 static bool is_leader_seen(const struct ha *ha, int64_t now)

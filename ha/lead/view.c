@@ -1,4 +1,5 @@
-/* What the znodes say, into the view's fields. What is missing is "", 0 or false. */
+/* Reads the znodes and parses them into the view's fields. Missing values are "", 0 or false.
+ */
 #include "ha/lead/view.h"
 
 #include <stdio.h>
@@ -25,7 +26,7 @@ static void parse_ensemble(struct view *v, struct bytes text)
         (void)record_text(uuid, v->ensemble, sizeof(v->ensemble));
 }
 
-/* 0: it is none that a node can have, and not to be waited for. */
+/* The timeout in a znode; 0: not one that a node can have. */
 static int64_t timeout_of(struct bytes text)
 {
     int64_t ms;
@@ -61,7 +62,7 @@ static void parse_members(struct view *v, struct bytes text)
     }
 }
 
-/* For view.c: takes over what was read. */
+/* Parses the text of an item that was read. */
 static void view_parse_item(struct view *v, enum view_item item, struct bytes text)
 {
     switch (item) {
@@ -119,7 +120,7 @@ static const char *const names[] = {
 #undef X
 };
 
-/* Notes whether it is there. False: nothing was learned, read it again. */
+/* Notes whether the znode is there. False: nothing was learned; it must be read again. */
 static bool take(struct view *v, struct view_znode *z)
 {
     const struct coord_call *call = &z->request.call;
@@ -177,7 +178,7 @@ static struct view_node *find(struct view *v, const char *name)
     return NULL;
 }
 
-/* A place for a node that is new: never used, or of one that went. NULL: there are too many. */
+/* A place for a new node: never used, or of a node that has gone. NULL: there are too many. */
 static struct view_node *place(struct view *v)
 {
     struct view_node *old = NULL;
@@ -226,14 +227,14 @@ static void on_list(struct coord_request *request)
 
     if (!take(v, z))
         return;
-    /* Those that are not listed any more are found missing when they are read. */
+    /* A node that is no longer listed is found missing when it is read. */
     view_refresh_nodes(v);
     count = z->exists ? request->call.name_count : 0;
     for (unsigned i = 0; i < VIEW_NODES_MAX; i++)
         v->nodes[i].is_listed = false;
     for (unsigned i = 0; i < count; i++) {
         if ((n = find(v, request->call.names[i])))
-            n->is_listed = true; /* its place is not a new one's */
+            n->is_listed = true; /* so no new node gets its place */
     }
     for (unsigned i = 0; i < count; i++)
         note_node(v, request->call.names[i]);
@@ -314,15 +315,15 @@ void view_changed(struct view *v, const char *path)
     }
 }
 
-void view_init(struct view *v, struct context *s)
+void view_init(struct view *v, struct context *c)
 {
     memset(v, 0, sizeof(*v));
-    v->context = s;
+    v->context = c;
     for (unsigned i = 0; i < VIEW_ITEMS; i++) {
-        context_path(s, v->items[i].path, names[i], NULL);
+        context_path(c, v->items[i].path, names[i], NULL);
         znode_init(v, &v->items[i], on_item);
     }
-    context_path(s, v->list.path, "nodes", NULL);
+    context_path(c, v->list.path, "nodes", NULL);
     znode_init(v, &v->list, on_list);
 }
 

@@ -1,9 +1,9 @@
 /* Facts: the cluster's znodes as last read, and read again when they change.
  *
- * All are watched, and the list of nodes/; but not those under nodes/, which change with every
- * beat: they are read in turn, each once in T. A change, or a lost connection, makes what was
- * read stale; the next tick reads it again. What is stale, or being read, may be shown but not
- * decided on.
+ * All items and the list of nodes/ are watched. The znodes under nodes/ change with every beat,
+ * so they are not watched but read in turn, each once in T. A change, or a lost connection,
+ * makes an item stale; the next tick reads it again. An item that is stale, or being read, may
+ * be shown, but no decision may rest on it.
  */
 #ifndef DUEQ_HA_LEAD_VIEW_H
 #define DUEQ_HA_LEAD_VIEW_H
@@ -35,8 +35,8 @@ struct view_znode {
     char path[CONTEXT_PATH_MAX];
     bool is_stale;         /* to be read again */
     bool is_known;         /* was read in this session */
-    bool is_denied;        /* the newest read was */
-    int64_t retry_boot_ms; /* not before, after an answer that makes no sense */
+    bool is_denied;        /* the newest read ended DENIED */
+    int64_t retry_boot_ms; /* no read before that, after an answer that makes no sense */
     bool exists;
     int32_t version;
     int64_t owner;
@@ -46,9 +46,9 @@ struct view_node {
     struct view_znode znode;
     bool is_used;
     bool is_listed;        /* in the newest list, though it may not have been read yet */
-    struct ha_node node;   /* of one that went: what it was last; is_member: not set here */
-    int64_t timeout_ms;    /* its T; 0: not said, or no T at all */
-    int64_t since_boot_ms; /* this session of it was first seen */
+    struct ha_node node;   /* as last read, also when it has gone; is_member is not set here */
+    int64_t timeout_ms;    /* its T; 0: not said, or not valid */
+    int64_t since_boot_ms; /* when its present session was first seen */
 };
 
 struct view_leader {
@@ -64,10 +64,10 @@ struct view {
     struct view_znode items[VIEW_ITEMS];
     struct view_znode list; /* nodes; version and owner are not used */
     struct view_node nodes[VIEW_NODES_MAX];
-    unsigned turn; /* of the nodes, the next to be read */
+    unsigned turn; /* the next node to be read */
 
-    /* What the items say; valid once they are known. */
-    char ensemble[TOKEN_ENSEMBLE_LEN + 1]; /* "": the znode says none */
+    /* The contents of the items; valid once they are known. */
+    char ensemble[TOKEN_ENSEMBLE_LEN + 1]; /* "": the znode has none */
     uint64_t epoch;
     bool has_epoch; /* false: damaged, or higher than any can be */
     struct view_leader leader;
@@ -78,37 +78,37 @@ struct view {
     struct transitions history;
 };
 
-void view_init(struct view *v, struct context *s);
+void view_init(struct view *v, struct context *c);
 void view_forget(struct view *v); /* another session: nothing is known */
 
-/* Reads what is stale. */
+/* Reads the stale items. */
 void view_tick(struct view *v, int64_t now_boot_ms);
 
-/* The watch's word; "": all. */
+/* A watch's notice makes items stale; "": all. */
 void view_changed(struct view *v, const char *path);
 void view_refresh(struct view *v, enum view_item item);
 void view_refresh_nodes(struct view *v);
 
-/* With each beat: the leader's node, which shows its beats, some of the others, and once a
- * round `leader` (should its watch be lost). */
+/* To be called with each beat: reads the leader's node, which shows its beats, some of the
+ * other nodes, and `leader` once a round, in case its watch was lost. */
 void view_read_in_turn(struct view *v);
 
-/* Read in this session, and nothing newer is known to be there. */
+/* Was the item read in this session, and is nothing newer known to be there? */
 bool view_is_fresh(const struct view *v, enum view_item item);
 bool view_has_leader(const struct view *v); /* as last read */
 bool view_leader_is(const struct view *v, int64_t session);
 
-/* What is known of the node that leads, as last read; NULL: nobody does, or nothing is. */
+/* The node that leads, as last read; NULL: no node leads, or nothing is known of it. */
 const struct view_node *view_leader_node(const struct view *v);
 
-/* The path of a znode that this node is not allowed to read, of those that matter most; or
- * NULL. */
+/* The path of a znode that this node is not allowed to read, the most important one; or NULL.
+ */
 const char *view_denied(const struct view *v);
 const char *view_denied_node(const struct view *v);          /* one of nodes/ */
 bool view_is_member(const struct view *v, const char *name); /* of an empty list all are */
 const struct view_node *view_find(const struct view *v, const char *name); /* or NULL */
 
-/* The longest T of all who are known, this node's and the newest leader's included. */
+/* The longest T of all known nodes, this one and the newest leader included. */
 int64_t view_longest_session_ms(const struct view *v);
 
 #endif

@@ -18,7 +18,7 @@ void peer_auth_prove(const char *secret, enum peer_side side, const struct peer_
     struct buf said = BUF_INIT;
     unsigned len = 0;
 
-    /* A name has no line feed, so the text can be read in one way only. */
+    /* A name has no line feed, so the text has one meaning only. */
     buf_add_text(&said, side == PEER_DIALER ? "dialer\n" : "listener\n");
     peer_wire_print(&hellos->of[PEER_DIALER], &said);
     peer_wire_print(&hellos->of[PEER_LISTENER], &said);
@@ -74,7 +74,7 @@ static void end(struct peer_conn *c, enum peer_end how, const char *why)
     c->on_end(c, how, why);
 }
 
-/* A timeout or an unreachable host is the network's word, not that of the other process. */
+/* A timeout or an unreachable host comes from the network, not from the other process. */
 static enum peer_end end_of_error(int error)
 {
     return error == ECONNRESET || error == EPIPE ? PEER_END_CLOSED : PEER_END_FAILED;
@@ -88,7 +88,7 @@ static void flush(struct peer_conn *c)
         ssize_t n = send(c->fd, c->out.at, c->out.len, MSG_NOSIGNAL);
 
         if (n < 0)
-            break; /* what is wrong with it will be read */
+            break; /* the next read will find the error */
         buf_drop(&c->out, (size_t)n);
     }
     if (c->out.len)
@@ -107,7 +107,7 @@ void peer_conn_send(struct peer_conn *c, const struct peer_message *m)
 
 /* ---- in ---- */
 
-/* False when it has ended, by what was in the line or by what the owner made of it. */
+/* False: the connection has ended, because of the line or by the owner's callback. */
 static bool handle_line(struct peer_conn *c, struct bytes line)
 {
     struct peer_message m;
@@ -120,8 +120,8 @@ static bool handle_line(struct peer_conn *c, struct bytes line)
     return c->fd >= 0;
 }
 
-/* The lines that are complete. An owner that ends this connection may begin another one with
- * the same struct: then `in_len` is 0 again, and nothing is touched any more. */
+/* Handles all complete lines. An owner that ends this connection may begin another with the
+ * same struct: then `in_len` is 0 again, and nothing more is touched. */
 static bool handle_lines(struct peer_conn *c)
 {
     char *feed;
@@ -164,8 +164,8 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 
 /* ---- connecting ---- */
 
-/* A reset says that the kernel there knows of no listener. A filter on the way, or one that
- * rejects politely, sends an ICMP message instead, and connect() calls that a refusal, too:
+/* Is the refusal an ICMP message? A TCP reset says that the kernel there knows of no listener.
+ * A packet filter may send an ICMP message instead, which connect() reports as a refusal, too:
  * only the error queue tells them apart. */
 static bool is_by_icmp(int fd)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define PROBES          6
-#define PROBE_FIRST_MS  5 /* then twice as long each: 155 ms for all */
+#define PROBE_FIRST_MS  5 /* doubled each time: 155 ms for all */
 #define REFUSALS_NEEDED 2
 
 static bool is_same(const struct peer_address *a, const struct peer_address *b)

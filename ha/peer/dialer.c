@@ -70,7 +70,7 @@ static void retry(struct peer_dial *d)
 
 /* ---- death ---- */
 
-/* Calls out last. */
+/* Calls on_death as its last statement. */
 static void tell_death(struct peer_dial *d, const struct coord_credentials *left,
                        const char *how)
 {
@@ -85,7 +85,7 @@ static void tell_death(struct peer_dial *d, const struct coord_credentials *left
         port->on_death(port, who.name, &dead);
 }
 
-/* Its own connection to us would still be there. */
+/* Has the watched process still a connection to us? */
 static bool is_heard(const struct peer_dial *d)
 {
     return peer_server_hears(d->server, d->who.name, d->watched.incarnation);

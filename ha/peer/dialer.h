@@ -1,4 +1,4 @@
-/* The dialing half of the peer link: watches one other node, and asks it.
+/* The dialing half of the peer link: watches one other node, and asks it questions.
  *
  *              address            connected           its hello            its proof
  *   RESOLVING ---------> CONNECTING -------> GREETING ---------> PROVING ------------> UP
@@ -9,8 +9,8 @@
  *       +------ WAITING -----+ <----------------+---- closed, refused, silent, 2 s ----+
  *            20 ms to 1 s
  *
- * An end of file is a reason to look at once whether the process is dead: then WAITING goes
- * straight to CONNECTING, a few times. What that proves is written in death.h.
+ * An end of file is a reason to look at once whether the process is dead: WAITING then goes
+ * straight to CONNECTING, a few times. death.h says what the outcome proves.
  */
 #ifndef DUEQ_HA_PEER_DIALER_H
 #define DUEQ_HA_PEER_DIALER_H
@@ -25,12 +25,13 @@
 #include "ha/peer/death.h"
 #include "ha/peer/self.h"
 
-/* The wait after so many failed attempts: 20 ms, doubled each time, 1 s at most; of that by
- * chance between a half and all, so that nodes that lost one another do not meet in step. */
+/* The wait in ms after so many failed attempts: 20 ms, doubled each time, 1 s at most. The
+ * result is a random part of that between a half and all, so that nodes do not retry in step.
+ */
 int64_t peer_retry_ms(unsigned attempts);
 
-/* A name may have several addresses ("address:port,[address]:port"): each attempt takes the
- * next one. False when there is none. */
+/* The address for an attempt. A name may have several ("address:port,[address]:port"): each
+ * attempt takes the next one. False: there is none. */
 bool peer_retry_address(const char *servers, unsigned attempts, struct sockaddr_storage *at,
                         int *at_len);
 
@@ -47,31 +48,32 @@ enum peer_dial_state {
 
 struct peer_dial {
     const struct peer_self *self;
-    const struct peer_server *server; /* whom it hears */
+    const struct peer_server *server; /* knows who has a connection to this process */
     struct list link;                 /* the owner's */
     struct peer_name who;
 
     enum peer_dial_state state;
     struct peer_conn conn;
     struct resolve resolve;
-    struct timer timer; /* WAITING: the next attempt; UP: the next beat; else: patience */
+    struct timer timer; /* WAITING: the next attempt; UP: the next beat; else: a deadline */
     struct peer_hellos hellos;
-    struct peer_address at; /* where it was connected, or tries to be */
-    unsigned attempts;      /* failed ones, since it was UP; names have several addresses */
+    struct peer_address at; /* of the connection, or of the attempt */
+    unsigned attempts;      /* failed since UP; selects among several addresses */
     int64_t heard_mono_ms;
     int64_t next_warning_mono_ms;
-    struct peer_watched watched; /* the process it was last UP with */
+    struct peer_watched watched; /* the process of the last UP */
 };
 
-/* Starts in the next turn. Both are borrowed for its life. */
+/* Dialing starts in the next turn. `self` and `server` are borrowed for the dialer's life. */
 void peer_dial_init(struct peer_dial *d, const struct peer_self *self,
                     const struct peer_server *server, const struct peer_name *who);
 
-/* Ends it; its memory must last for this turn of the loop. Then peer_dial_fini(). */
+/* Ends the connection. Its memory must last for this turn of the loop; then peer_dial_fini().
+ */
 void peer_dial_stop(struct peer_dial *d);
 void peer_dial_fini(struct peer_dial *d);
 
-/* Only when UP; else it is lost. */
+/* Sends the question when UP; else the question is dropped. */
 void peer_dial_ask(struct peer_dial *d, const struct peer_question *question);
 
 #endif

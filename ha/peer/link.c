@@ -15,7 +15,7 @@ struct peer_link {
     struct peer_self self;
     struct peer_server *server;
     struct list dials;
-    struct list stopped; /* freed when the loop turns: set() may be called by one of them */
+    struct list stopped; /* freed when the loop turns: a dialer's callback may call set() */
     struct timer reaper;
 };
 

@@ -9,41 +9,41 @@
 
 #include "base/log.h"
 
-static const struct peer_message *hello_of(const struct peer_inbound *g)
+static const struct peer_message *hello_of(const struct peer_inbound *in)
 {
-    return &g->hellos.of[PEER_DIALER];
+    return &in->hellos.of[PEER_DIALER];
 }
 
-static void be_patient(struct peer_inbound *g, int64_t ms)
+static void be_patient(struct peer_inbound *in, int64_t ms)
 {
-    timer_arm(&g->host->self->loop->timers, &g->timer, ms);
+    timer_arm(&in->host->self->loop->timers, &in->timer, ms);
 }
 
-/* Does it say that it is this very process? */
-static bool peer_inbound_is(const struct peer_inbound *g, const char *node,
+/* Does the peer claim to be this very process? */
+static bool peer_inbound_is(const struct peer_inbound *in, const char *node,
                             uint64_t incarnation)
 {
-    return hello_of(g)->incarnation == incarnation && !strcmp(hello_of(g)->node, node);
+    return hello_of(in)->incarnation == incarnation && !strcmp(hello_of(in)->node, node);
 }
 
 /* ---- the end ---- */
 
-/* Closes it, and calls on_end. */
-static void peer_inbound_end(struct peer_inbound *g)
+/* Closes the connection, and calls on_end. */
+static void peer_inbound_end(struct peer_inbound *in)
 {
-    peer_conn_close(&g->conn);
-    timer_disarm(&g->host->self->loop->timers, &g->timer);
-    g->host->on_end(g);
+    peer_conn_close(&in->conn);
+    timer_disarm(&in->host->self->loop->timers, &in->timer);
+    in->host->on_end(in);
 }
 
 static void on_end(struct peer_conn *c, enum peer_end how, const char *why)
 {
-    struct peer_inbound *g = CONTAINER_OF(c, struct peer_inbound, conn);
-    struct peer_host *h = g->host;
+    struct peer_inbound *in = CONTAINER_OF(c, struct peer_inbound, conn);
+    struct peer_host *h = in->host;
 
     if (how == PEER_END_GARBAGE && peer_may_warn(h->self, &h->next_warning_mono_ms))
         LOG_WARN("ha", "somebody on the peer port is sent away: %s", why);
-    peer_inbound_end(g);
+    peer_inbound_end(in);
 }
 
 static void on_patience(struct timer *timer)
@@ -51,110 +51,110 @@ static void on_patience(struct timer *timer)
     peer_inbound_end(CONTAINER_OF(timer, struct peer_inbound, timer));
 }
 
-static void refuse(struct peer_inbound *g, enum peer_refusal refusal)
+static void refuse(struct peer_inbound *in, enum peer_refusal refusal)
 {
-    struct peer_host *h = g->host;
+    struct peer_host *h = in->host;
     struct peer_message m = {.kind = PEER_REFUSED, .refusal = refusal};
 
-    peer_conn_send(&g->conn, &m);
+    peer_conn_send(&in->conn, &m);
     if (peer_may_warn(h->self, &h->next_warning_mono_ms))
-        LOG_WARN("ha", "refuses a peer that calls itself %s: %s", hello_of(g)->node,
+        LOG_WARN("ha", "refuses a peer that calls itself %s: %s", hello_of(in)->node,
                  peer_refusal_text(refusal));
-    peer_inbound_end(g);
+    peer_inbound_end(in);
 }
 
 /* ---- what is said ---- */
 
-static void send_plain(struct peer_inbound *g, enum peer_message_kind kind)
+static void send_plain(struct peer_inbound *in, enum peer_message_kind kind)
 {
     struct peer_message m = {.kind = kind};
 
-    peer_conn_send(&g->conn, &m);
+    peer_conn_send(&in->conn, &m);
 }
 
-/* Of one that is UP. */
-static void peer_inbound_tell(struct peer_inbound *g)
+/* Tells a peer that is UP this process's session. */
+static void peer_inbound_tell(struct peer_inbound *in)
 {
-    struct peer_message m = {.kind = PEER_SESSION, .session = g->host->mine};
+    struct peer_message m = {.kind = PEER_SESSION, .session = in->host->mine};
 
-    peer_conn_send(&g->conn, &m);
+    peer_conn_send(&in->conn, &m);
 }
 
-static void peer_inbound_say_bye(struct peer_inbound *g)
+static void peer_inbound_say_bye(struct peer_inbound *in)
 {
-    send_plain(g, PEER_BYE);
+    send_plain(in, PEER_BYE);
 }
 
-static void answer(struct peer_inbound *g, const struct peer_message *m)
+static void answer(struct peer_inbound *in, const struct peer_message *m)
 {
-    struct peers *port = g->host->self->port;
+    struct peers *port = in->host->self->port;
     struct peer_question question = {
         .token = m->token, .seq = m->seq, .session_ms = m->session_ms};
     struct peer_message promise = {.kind = PEER_PROMISE, .seq = m->seq};
 
-    if (port->on_question && port->on_question(port, hello_of(g)->node, &question))
-        peer_conn_send(&g->conn, &promise);
+    if (port->on_question && port->on_question(port, hello_of(in)->node, &question))
+        peer_conn_send(&in->conn, &promise);
 }
 
 /* ---- the handshake ---- */
 
-static void greet(struct peer_inbound *g, const struct peer_message *hello)
+static void greet(struct peer_inbound *in, const struct peer_message *hello)
 {
-    const struct peer_self *self = g->host->self;
+    const struct peer_self *self = in->host->self;
     struct peer_message mine = {.kind = PEER_HELLO, .incarnation = self->incarnation};
 
     strcpy(mine.node, self->node);
     peer_auth_random(mine.challenge, sizeof(mine.challenge));
-    g->hellos.of[PEER_DIALER] = *hello;
-    g->hellos.of[PEER_LISTENER] = mine;
-    g->state = INBOUND_PROVING;
-    peer_conn_send(&g->conn, &mine);
+    in->hellos.of[PEER_DIALER] = *hello;
+    in->hellos.of[PEER_LISTENER] = mine;
+    in->state = INBOUND_PROVING;
+    peer_conn_send(&in->conn, &mine);
 }
 
-static void let_in(struct peer_inbound *g)
+static void let_in(struct peer_inbound *in)
 {
-    struct peer_host *h = g->host;
+    struct peer_host *h = in->host;
     struct peer_message proof = {.kind = PEER_PROOF};
 
-    h->on_proven(g);
-    g->state = INBOUND_UP;
-    be_patient(g, h->self->silence_ms);
-    peer_auth_prove(h->self->secret, PEER_LISTENER, &g->hellos, proof.mac);
-    peer_conn_send(&g->conn, &proof);
+    h->on_proven(in);
+    in->state = INBOUND_UP;
+    be_patient(in, h->self->silence_ms);
+    peer_auth_prove(h->self->secret, PEER_LISTENER, &in->hellos, proof.mac);
+    peer_conn_send(&in->conn, &proof);
     if (h->is_leaving)
-        peer_inbound_say_bye(g);
+        peer_inbound_say_bye(in);
     else if (h->mine.session)
-        peer_inbound_tell(g);
+        peer_inbound_tell(in);
 }
 
-static void judge(struct peer_inbound *g, const struct peer_message *proof)
+static void judge(struct peer_inbound *in, const struct peer_message *proof)
 {
-    const struct peer_self *self = g->host->self;
+    const struct peer_self *self = in->host->self;
 
-    if (!peer_auth_is_proven(self->secret, PEER_DIALER, &g->hellos, proof->mac))
-        refuse(g, PEER_REFUSED_SECRET);
-    else if (!strcmp(hello_of(g)->node, self->node))
-        refuse(g, PEER_REFUSED_NAME);
-    else if (!g->host->has_room(g->host))
-        refuse(g, PEER_REFUSED_TOO_MANY);
+    if (!peer_auth_is_proven(self->secret, PEER_DIALER, &in->hellos, proof->mac))
+        refuse(in, PEER_REFUSED_SECRET);
+    else if (!strcmp(hello_of(in)->node, self->node))
+        refuse(in, PEER_REFUSED_NAME);
+    else if (!in->host->has_room(in->host))
+        refuse(in, PEER_REFUSED_TOO_MANY);
     else
-        let_in(g);
+        let_in(in);
 }
 
 static void on_message(struct peer_conn *c, const struct peer_message *m)
 {
-    struct peer_inbound *g = CONTAINER_OF(c, struct peer_inbound, conn);
+    struct peer_inbound *in = CONTAINER_OF(c, struct peer_inbound, conn);
 
-    if (g->state == INBOUND_GREETING && m->kind == PEER_HELLO) {
-        greet(g, m);
-    } else if (g->state == INBOUND_PROVING && m->kind == PEER_PROOF) {
-        judge(g, m);
-    } else if (g->state == INBOUND_UP && m->kind == PEER_BEAT) {
-        be_patient(g, g->host->self->silence_ms);
-        send_plain(g, PEER_BEAT);
-    } else if (g->state == INBOUND_UP && m->kind == PEER_ASK) {
-        be_patient(g, g->host->self->silence_ms);
-        answer(g, m);
+    if (in->state == INBOUND_GREETING && m->kind == PEER_HELLO) {
+        greet(in, m);
+    } else if (in->state == INBOUND_PROVING && m->kind == PEER_PROOF) {
+        judge(in, m);
+    } else if (in->state == INBOUND_UP && m->kind == PEER_BEAT) {
+        be_patient(in, in->host->self->silence_ms);
+        send_plain(in, PEER_BEAT);
+    } else if (in->state == INBOUND_UP && m->kind == PEER_ASK) {
+        be_patient(in, in->host->self->silence_ms);
+        answer(in, m);
     } else {
         on_end(c, PEER_END_GARBAGE, "it says what it may not say now");
     }
@@ -162,38 +162,38 @@ static void on_message(struct peer_conn *c, const struct peer_message *m)
 
 /* ---- life ---- */
 
-/* Takes a connected socket: non-blocking, close-on-exec. */
+/* Takes over a connected socket: non-blocking, close-on-exec. */
 static struct peer_inbound *peer_inbound_new(struct peer_host *host, int fd)
 {
-    struct peer_inbound *g = calloc(1, sizeof(*g));
+    struct peer_inbound *in = calloc(1, sizeof(*in));
 
-    if (!g)
+    if (!in)
         abort();
-    g->host = host;
-    g->state = INBOUND_GREETING;
-    list_init(&g->link);
-    peer_conn_init(&g->conn, host->self->loop);
-    g->conn.on_message = on_message;
-    g->conn.on_end = on_end;
-    timer_init(&g->timer, on_patience);
-    be_patient(g, host->self->handshake_ms);
-    peer_conn_accept(&g->conn, fd);
-    return g;
+    in->host = host;
+    in->state = INBOUND_GREETING;
+    list_init(&in->link);
+    peer_conn_init(&in->conn, host->self->loop);
+    in->conn.on_message = on_message;
+    in->conn.on_end = on_end;
+    timer_init(&in->timer, on_patience);
+    be_patient(in, host->self->handshake_ms);
+    peer_conn_accept(&in->conn, fd);
+    return in;
 }
 
-/* Without on_end; when the turn of the loop in which it ended is over. */
-static void peer_inbound_free(struct peer_inbound *g)
+/* Frees the peer without on_end; after the turn of the loop in which it ended. */
+static void peer_inbound_free(struct peer_inbound *in)
 {
-    peer_conn_fini(&g->conn);
-    timer_disarm(&g->host->self->loop->timers, &g->timer);
-    free(g);
+    peer_conn_fini(&in->conn);
+    timer_disarm(&in->host->self->loop->timers, &in->timer);
+    free(in);
 }
 
 /* ---- all of them ---- */
 
 #define STRANGERS_MAX 16
 #define INBOUNDS_MAX  ((PEERS_MAX)*2) /* UP: a restarted node may be here twice */
-#define BREAK_MS      100             /* after EMFILE and the like: else the loop would spin */
+#define BREAK_MS      100             /* pause after EMFILE and the like: else the loop spins */
 
 struct peer_server {
     struct peer_host host;
@@ -243,7 +243,7 @@ static bool has_room(const struct peer_host *h)
     return server_of(h)->inbound_count < INBOUNDS_MAX;
 }
 
-/* An older connection of the same process is a half-open one. */
+/* Ends an older connection of the same process, which must be half-open. */
 static void drop_double(struct peer_server *s, const struct peer_message *hello)
 {
     LIST_EACH_SAFE (it, &s->inbounds) {
@@ -252,27 +252,27 @@ static void drop_double(struct peer_server *s, const struct peer_message *hello)
     }
 }
 
-static void on_proven(struct peer_inbound *g)
+static void on_proven(struct peer_inbound *in)
 {
-    struct peer_server *s = server_of(g->host);
+    struct peer_server *s = server_of(in->host);
 
-    drop_double(s, &g->hellos.of[PEER_DIALER]);
+    drop_double(s, &in->hellos.of[PEER_DIALER]);
     s->stranger_count--;
     s->inbound_count++;
-    list_remove(&g->link);
-    list_append(&s->inbounds, &g->link);
+    list_remove(&in->link);
+    list_append(&s->inbounds, &in->link);
 }
 
-static void on_listener_end(struct peer_inbound *g)
+static void on_listener_end(struct peer_inbound *in)
 {
-    struct peer_server *s = server_of(g->host);
+    struct peer_server *s = server_of(in->host);
 
-    if (g->state == INBOUND_UP)
+    if (in->state == INBOUND_UP)
         s->inbound_count--;
     else
         s->stranger_count--;
-    list_remove(&g->link);
-    list_append(&s->ended, &g->link);
+    list_remove(&in->link);
+    list_append(&s->ended, &in->link);
     timer_arm(timers_of(s), &s->reaper, 0);
 }
 
@@ -291,7 +291,7 @@ static void on_break_over(struct timer *timer)
     event_add(CONTAINER_OF(timer, struct peer_server, accept_break)->acceptable, NULL);
 }
 
-/* One in each turn: strangers must not keep the loop from what matters. */
+/* Accepts one connection in each turn, so that strangers cannot keep the loop busy. */
 static void on_acceptable(evutil_socket_t listen_fd, short what, void *arg)
 {
     struct peer_server *s = arg;

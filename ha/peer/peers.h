@@ -1,12 +1,12 @@
 /* The other nodes, without ZooKeeper between: a port, real as link.c, faked in simulation.
  *
- * Each node keeps a connection to each other one that it knows. It serves two ends only:
+ * Each node keeps a connection to each other node that it knows, for two purposes only:
  *
- *   proof of death: the connection to a node ended and the next attempt was refused, or another
- *     process (another incarnation) answers there: that process is dead, and its session may be
- *     closed. A closed connection proves nothing, nor does silence;
+ *   proof of death: the connection to a process ended, and the next attempt was refused or was
+ *     answered by another process (another incarnation). Then the first process is dead, and
+ *     its session may be closed. Neither a closed connection nor silence proves anything;
  *
- *   failsafe: while ZooKeeper is away a leader asks all members whether it may go on.
+ *   failsafe: while ZooKeeper is away, a leader asks all members whether it may go on.
  *
  * Nothing here decides anything; all facts go to ha.c.
  */
@@ -32,7 +32,7 @@ struct peer_name {
 struct peer_question {
     struct token token;
     uint64_t seq;
-    int64_t session_ms; /* the asker's T, by which it counts */
+    int64_t session_ms; /* the asker's T, from which the length of a promise follows */
 };
 
 struct peers;
@@ -49,10 +49,10 @@ struct peers {
 
     /* Set by the user before anything else. None is called from inside an operation. */
 
-    /* The process that had these credentials is dead: proven. */
+    /* The process that had these credentials is proven dead. */
     void (*on_death)(struct peers *p, const char *name, const struct coord_credentials *dead);
-    /* Another node asks. Answer true for a promise not to stand for write_lease_promise_ms()
-     * of its T from now on. */
+    /* Another node asks. Return true to promise not to stand for write_lease_promise_ms() of
+     * its T from now on. */
     bool (*on_question)(struct peers *p, const char *name,
                         const struct peer_question *question);
     /* Another node has promised, in answer to the question with this number. */
@@ -60,17 +60,18 @@ struct peers {
     void *user;
 };
 
-/* All other nodes there are now; connections to others end, and prove nothing. */
+/* Sets the list of all other nodes. Connections to nodes not on it end, which proves nothing.
+ */
 void peers_set(struct peers *p, const struct peer_name *names, unsigned count);
 
-/* This process's session, told to all who are connected, or will be. */
+/* Sets this process's session, which every node that is or will be connected is told. */
 void peers_tell(struct peers *p, const struct coord_credentials *mine);
 
-/* To all who are connected. */
+/* Asks all connected nodes. */
 void peers_ask(struct peers *p, const struct peer_question *question);
 
-/* Good-bye: from now on this process's end proves nothing, because it closes its session
- * itself. */
+/* Says good-bye: from now on the end of this process proves nothing, because it closes its
+ * session itself. */
 void peers_leave(struct peers *p);
 
 #endif

@@ -4,7 +4,7 @@
 
 static const struct {
     const char *word;
-    const char *fields; /* letters are fields, longer words stand for themselves */
+    const char *fields; /* a single letter is a field, a longer word is itself */
 } kinds[] = {
 #define X(name, word, fields) {word, fields},
     PEER_MESSAGE_LIST(X)
@@ -189,7 +189,7 @@ static bool parse_field(char field, struct bytes text, struct peer_message *m)
 
 /* ---- a line ---- */
 
-/* The next word of `text`, which loses it and the one space behind it. */
+/* Takes the next word and the one space behind it off `text`. */
 static struct bytes take_word(struct bytes *text)
 {
     const char *space = text->len ? memchr(text->at, ' ', text->len) : NULL;

@@ -1,29 +1,28 @@
-/* The language of the peer link: lines of text, to bytes and back. Pure.
+/* The protocol of the peer link: lines of text, to bytes and back. Pure.
  *
  *   dialer                                   listener
  *   hello dueq-peer/1 NODE INCARNATION CHALLENGE
  *                                            hello dueq-peer/1 NODE INCARNATION CHALLENGE
  *   proof MAC
  *                                            proof MAC, or: refused REASON
- *   -- from here on both are who they say they are --
+ *   -- from here on both are authenticated --
  *                                            session ID PASSWORD   (now, and when it changes)
- *                                            bye                   (an orderly end comes)
+ *                                            bye                   (a graceful stop comes)
  *   ask TOKEN SEQ TIMEOUT_MS                 promise SEQ
  *   beat                                     beat
  *
  * Every pair of nodes has two such connections, one dialed by each: the dialer watches and
- * asks, the listener tells and promises. What MAC proves is in conn.h. The one who dialed
- * proves first, so that a stranger who dials gets nothing to guess the secret from.
+ * asks, the listener tells and promises. conn.h says what MAC proves. The dialer proves first,
+ * so that a stranger who dials gets nothing to guess the secret from.
  *
- * Numbers are hexadecimal of fixed width and lower case, SEQ and TIMEOUT_MS are
- * decimal; words are parted by
- * one space; a line ends with one line feed, and is refused when it is longer than
+ * Numbers are lower-case hexadecimal of fixed width; SEQ and TIMEOUT_MS are decimal. One space
+ * separates words, one line feed ends a line. A line is refused when it is longer than
  * PEER_LINE_MAX, or not exactly what peer_wire_print() would have written.
  *
- * Each connection is authenticated, its lines are neither signed nor encrypted. Session
+ * Each connection is authenticated; its lines are neither signed nor encrypted. Session
  * credentials travel as openly here as in ZooKeeper's own protocol, which shows them on every
- * reconnect: both belong on a private network. Who can forge packets there can do to ZooKeeper
- * directly what he could do here.
+ * reconnect: both belong on a private network. An attacker who can forge packets there can do
+ * the same harm to ZooKeeper directly.
  */
 #ifndef DUEQ_HA_PEER_WIRE_H
 #define DUEQ_HA_PEER_WIRE_H
@@ -54,7 +53,7 @@ enum peer_message_kind {
         PEER_MESSAGE_COUNT
 };
 
-/*    name       word       what the one who is refused should look at */
+/*    name       word       advice to the refused node's operator */
 #define PEER_REFUSAL_LIST(X)                                                                  \
     X(SECRET, "secret", "the secrets differ: check that ha.secret is the same on both nodes") \
     X(NAME, "name", "both have the same name: give each node its own node.id")                \
@@ -75,7 +74,7 @@ struct peer_message {
     unsigned char challenge[PEER_CHALLENGE_BYTES];
     unsigned char mac[PEER_MAC_BYTES];
     enum peer_refusal refusal;
-    struct coord_credentials session; /* its number 0: none */
+    struct coord_credentials session; /* number 0: no session */
     struct token token;
     uint64_t seq;
     int64_t session_ms; /* T: 1 s to 60 s */
@@ -84,7 +83,7 @@ struct peer_message {
 /* Adds the line, with its line feed. */
 void peer_wire_print(const struct peer_message *m, struct buf *to);
 
-/* `line` is without its line feed. BAD_REQUEST for anything that is no message. */
+/* `line` comes without its line feed. BAD_REQUEST: it is no message. */
 enum status peer_wire_parse(struct peer_message *m, struct bytes line) MUST_CHECK;
 
 /* Can a node have this name? 1 to PEER_NAME_MAX of [A-Za-z0-9_.:-]. */

@@ -1,10 +1,10 @@
-/* What operators want, as the znode `control` says it. Pure.
+/* Operators' requests: the text of the znode `control`. Pure.
  *
- * A request is `wanted` (the node that is to lead next, "*" for any other than the leader) from
- * a time on. Who leads then carries it out, and the next leader takes it back. With `force` the
- * wanted node takes the lead itself where the leader does not answer. `force` stays until that
- * node has waited for the old leader's lease to end: who is elected while it stands there must
- * wait as well, since an earlier successor may have died waiting.
+ * A request names the node `wanted` as the next leader ("*": any other than the leader) from a
+ * time on. The leader of that time carries the request out, and the next leader clears it. With
+ * `force` the wanted node takes the lead itself if the leader does not answer. `force` stays
+ * until the new leader has waited for the old leader's lease to end. Any node that is elected
+ * before must wait as well, because an earlier successor may have died waiting.
  */
 #ifndef DUEQ_HA_RULE_CONTROL_H
 #define DUEQ_HA_RULE_CONTROL_H
@@ -19,18 +19,18 @@
 
 struct control {
     bool is_paused;
-    int64_t paused_at_wall_ms;       /* since; 0: not said */
-    char paused_by[HA_NODE_MAX + 1]; /* the node that was asked; "": not said */
+    int64_t paused_at_wall_ms;       /* 0: not said */
+    char paused_by[HA_NODE_MAX + 1]; /* the node that took the request; "": not said */
     char wanted[HA_NODE_MAX + 1];    /* a name, "*", or "": nobody */
-    int64_t at_wall_ms;              /* not before */
+    int64_t at_wall_ms;              /* the request is not due before */
     bool is_forced;
-    char by[HA_NODE_MAX + 1]; /* the node that was asked */
+    char by[HA_NODE_MAX + 1]; /* the node that took the request */
 };
 
 void control_parse(struct control *c, struct bytes text);
 void control_print(const struct control *c, struct buf *text);
 
-bool control_has_request(const struct control *c, int64_t now_wall_ms); /* that is due */
+bool control_has_request(const struct control *c, int64_t now_wall_ms); /* a due one? */
 void control_clear_request(struct control *c);
 
 #endif

@@ -9,7 +9,7 @@ void write_lease_begin(struct write_lease *l, int64_t session_ms)
     *l = (struct write_lease){.session_ms = session_ms, .until_ms = INT64_MIN};
 }
 
-/* Where a new proof goes: a free place, or that of the oldest. */
+/* The place for a new proof: a free one, or that of the oldest. */
 static struct write_lease_proof *place_in(struct write_lease_ring *r)
 {
     struct write_lease_proof *oldest = &r->kept[0];
@@ -23,8 +23,8 @@ static struct write_lease_proof *place_in(struct write_lease_ring *r)
     return oldest;
 }
 
-/* To forget a proof is always safe. So of many at once one is kept: the ring then spans more
- * than half of T, whatever is sent. */
+/* Forgetting a proof is always safe. Of proofs close together one is kept, so that the ring
+ * spans more than half of T however often requests are sent. */
 static void keep(struct write_lease_ring *r, struct write_lease_proof proof, int64_t apart_ms)
 {
     for (unsigned i = 0; i < r->count; i++) {
@@ -36,7 +36,7 @@ static void keep(struct write_lease_ring *r, struct write_lease_proof proof, int
     *place_in(r) = proof;
 }
 
-/* The newest by sending that was acknowledged then at the latest, or NULL. */
+/* Of the proofs acknowledged by `acked_ms` the one that was sent last, or NULL. */
 static const struct write_lease_proof *newest(const struct write_lease_ring *r,
                                               int64_t acked_ms)
 {
@@ -51,23 +51,20 @@ static const struct write_lease_proof *newest(const struct write_lease_ring *r,
     return best;
 }
 
-/* Until when a write under this lead proves a lease that was sent then; INT64_MIN: it proves
- * none. */
+/* The end of the lease that a write of this lead, sent at `w2_sent_ms`, proves; INT64_MIN:
+ * none.
+ */
 static int64_t proven_by(const struct write_lease *l, int64_t w2_sent_ms)
 {
-    int64_t t = l->session_ms, by_write, by_session;
+    int64_t t = l->session_ms;
     const struct write_lease_proof *w1 = newest(&l->writes, w2_sent_ms - t / 12);
     const struct write_lease_proof *u =
         w1 ? newest(&l->touches, w1->sent_ms - (t + 3) / 4) : NULL;
 
-    if (!u)
-        return INT64_MIN;
-    by_write = w2_sent_ms + write_lease_promise_ms(t);
-    by_session = u->sent_ms + t * 95 / 100;
-    return by_write < by_session ? by_write : by_session;
+    return u ? u->sent_ms + t * 95 / 100 : INT64_MIN;
 }
 
-/* What was proven stays proven, also when a proof is forgotten. */
+/* A proven lease stays proven when its proofs are forgotten. */
 static void prove(struct write_lease *l)
 {
     const struct write_lease_proof *w2 = newest(&l->led, INT64_MAX);

@@ -72,8 +72,8 @@ int64_t failsafe_until(const struct failsafe *f)
 {
     int64_t oldest_ms;
 
-    /* Without a question nothing is promised; where there is no other member, having asked
-     * nobody is enough. */
+    /* Without a question nothing is promised. A question is enough if there is no other member.
+     */
     if (!f->is_on || f->seq < f->first_seq)
         return INT64_MIN;
     oldest_ms = f->asked_ms[f->seq % FAILSAFE_ASKED_MAX];

@@ -1,18 +1,18 @@
 /* Going on without ZooKeeper while every member agrees. Pure arithmetic.
  *
- * Who is elected needs a quorum of ZooKeeper; a leader without it may go on only if it is
- * certain that nobody else is. So it asks every member, and each promises not to stand for 2T/3
- * from the question's receipt. The leader counts a promise from when it *sent* the question, so
- * clocks and the network do not matter:
+ * An election needs a quorum of ZooKeeper; a leader without a quorum may go on only if no other
+ * node can be elected. So the leader asks every member, and each promises not to stand for 2T/3
+ * from the receipt of the question. The leader counts a promise from when it *sent* the
+ * question, so clocks and the network do not matter:
  *
  *     until = min over members(when the newest question that it promised was sent) + 2T/3
  *
- * One member that is silent, or refuses, ends it. It begins while the write lease still holds,
- * and when it ran out it is over: then only ZooKeeper can make a leader. T is the leader's: the
- * question says it, and `members`, for those who start. A node does not know what it promised
- * before its start, so it begins with an open promise.
+ * One member that is silent, or refuses, ends the failsafe lease. It begins while the write
+ * lease still holds; once it is over, only ZooKeeper can make a leader. T is the leader's: the
+ * question carries it, and `members` says it to nodes that start. A node does not know what it
+ * promised before its start, so it starts as if it had promised.
  *
- * That leader and member are two halves, in each node, is what the two structs say.
+ * The two structs are the leader's half and the member's half; each node has both.
  */
 #ifndef DUEQ_HA_RULE_PROMISE_H
 #define DUEQ_HA_RULE_PROMISE_H
@@ -27,7 +27,7 @@
 struct failsafe_member {
     char name[PEER_NAME_MAX + 1];
     bool has_promised;
-    int64_t asked_ms; /* when the newest question was sent that it promised */
+    int64_t asked_ms; /* when the newest question that it promised was sent */
 };
 
 /* The leader's half. */
@@ -37,29 +37,28 @@ struct failsafe {
     struct failsafe_member members[PEERS_MAX]; /* all but this node */
     unsigned member_count;
     int64_t asked_ms[FAILSAFE_ASKED_MAX]; /* of the newest questions, by number */
-    uint64_t seq;       /* of the newest; never reset, so no old answer fits */
-    uint64_t first_seq; /* since failsafe_begin() */
+    uint64_t seq;       /* of the newest question; never reset, so no old answer fits */
+    uint64_t first_seq; /* the first since failsafe_begin() */
 };
 
-/* A zeroed struct is one that is off. Promises of an earlier time do not count. */
+/* A zeroed struct is off. Promises from before failsafe_begin() do not count. */
 void failsafe_begin(struct failsafe *f, int64_t session_ms);
 void failsafe_end(struct failsafe *f);
 
-/* Who must agree; a name may come twice. Adding one while it is on only shortens the lease.
- * Too many: nothing can be proven any more, and it is off. */
+/* Adds a member that must agree; a name may come twice. An addition can only shorten the lease.
+ * With more than PEERS_MAX members nothing can be proven: failsafe is off. */
 void failsafe_add_member(struct failsafe *f, const char *name);
 
 /* A question is sent now. Returns its number. */
 uint64_t failsafe_asked(struct failsafe *f, int64_t now_boot_ms);
 
-/* A member's promise. Numbers that were not asked, or long ago, and strangers are ignored. */
+/* Notes a member's promise. Unknown or old numbers, and strangers, are ignored. */
 void failsafe_promised(struct failsafe *f, const char *name, uint64_t seq);
 
-/* The first millisecond in which the leader may not act; INT64_MIN where nothing is promised.
- */
+/* The first millisecond in which the leader may not act; INT64_MIN: not all have promised. */
 int64_t failsafe_until(const struct failsafe *f);
 
-/* The member's half: until when it must not stand. */
+/* The member's half: this node must not stand before. */
 struct failsafe_promise {
     int64_t until_boot_ms;
 };

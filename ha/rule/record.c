@@ -19,7 +19,7 @@ void record_add_number(struct buf *b, const char *key, int64_t value)
     buf_add_char(b, '\n');
 }
 
-/* What comes before `end`, or all; `text` is left behind it. */
+/* Cuts the piece before `end`, or the whole text, off `text`. */
 static struct bytes cut_at(struct bytes *text, char end)
 {
     const char *found = text->len ? memchr(text->at, end, text->len) : NULL;
@@ -64,7 +64,7 @@ bool record_number(struct bytes value, int64_t *number)
 {
     int64_t n = 0;
 
-    if (value.len == 0 || value.len > 18) /* fits */
+    if (value.len == 0 || value.len > 18) /* 18 digits fit into an int64_t */
         return false;
     for (size_t i = 0; i < value.len; i++) {
         if (value.at[i] < '0' || value.at[i] > '9')

@@ -1,7 +1,7 @@
-/* What a znode says: lines of "key value", in UTF-8. Pure.
+/* The text of a znode: lines of "key value", in UTF-8. Pure.
  *
- * Read by programs of other versions, so keys that are not known are skipped, a missing one is
- * no fault, and what is malformed counts as missing. A value is the rest of its line.
+ * Programs of other versions write these texts: unknown keys are skipped, a missing key is no
+ * fault, and a malformed value counts as missing. A value is the rest of its line.
  */
 #ifndef DUEQ_HA_RULE_RECORD_H
 #define DUEQ_HA_RULE_RECORD_H
@@ -16,23 +16,23 @@
 void record_add(struct buf *b, const char *key, const char *value);
 void record_add_number(struct buf *b, const char *key, int64_t value);
 
-/* The next line: true, and `text` is what follows it. Both are borrowed from `text`. */
+/* Takes the next line off `text`; key and value are borrowed from it. False at its end. */
 bool record_next(struct bytes *text, struct bytes *key, struct bytes *value);
 
-/* The first line of that key. False, outputs untouched, where there is none, or not such a one.
- */
+/* The value of the first line with that key. False, outputs untouched: no such line, or a value
+ * of another form. */
 bool record_get(struct bytes text, const char *key, struct bytes *value);
 bool record_get_text(struct bytes text, const char *key, char *value, size_t room);
 bool record_get_number(struct bytes text, const char *key, int64_t *value); /* 0 or more */
 bool record_get_flag(struct bytes text, const char *key); /* "yes"; else false */
 
-/* Of one value: a number of 0 or more in decimal. */
+/* Parses a value as a number of 0 or more in decimal. */
 bool record_number(struct bytes value, int64_t *number);
 
-/* Text of at most room - 1 bytes, without NUL. */
+/* Copies a value of at most room - 1 bytes, none of them NUL. */
 bool record_text(struct bytes value, char *text, size_t room);
 
-/* The next word of a value, with `value` left behind it. False at its end. */
+/* Takes the next word off `value`. False at its end. */
 bool record_word(struct bytes *value, struct bytes *word);
 
 #endif

@@ -18,7 +18,7 @@ static const struct {
 #undef X
 };
 
-/* The diagram's arrows: for each the reasons, as bits. */
+/* The arrows of the diagram: the reasons of each, as bits. */
 #define R(name) (1u << ROLE_##name##_REASON)
 
 static const unsigned arrows[ROLE_COUNT][ROLE_COUNT] = {

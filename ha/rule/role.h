@@ -1,4 +1,4 @@
-/* What this node is to its cluster. One enter() changes it, logs it and tells it.
+/* The role of this node in its cluster. One enter() changes the role, logs and reports it.
  *
  *     OFFLINE --1--> STANDBY --2--> LEADER --3--> DRAINING
  *        |  <---4---    |  <---5---   |  <---6---    |
@@ -14,17 +14,17 @@
  *     4 disconnected, expired,     9 resumed
  *       stopping
  *
- *   OFFLINE   does not act: no session, or one that proves nothing now. It may still own the
- *             leader's znode, and comes back as LEADER when that, and a lease, are proven anew
- *   STANDBY   does not act; registered under its name, watches the leader, may be elected.
- *             Where Redis knows another ensemble it keeps the leader's znode and tries again
+ *   OFFLINE   does not act: it has no session, or one that proves nothing now. It may still own
+ *             the leader's znode; it becomes LEADER again when the znode and a lease are proven
+ *   STANDBY   does not act; registered under its name, watches the leader, may be elected. If
+ *             Redis follows another ensemble, it keeps the leader's znode and tries again
  *   LEADER    owns the leader's znode with this token. It acts while its lease lasts, and
  *             nobody else has a lease meanwhile
  *   DRAINING  starts nothing new; still owns the znode, so that nobody else acts before it is
  *             done. Lasts a second at most
  *
- * A role is a decision, made in a tick. What may be done in it at this very moment is the
- * lease's to say (ha_may_act).
+ * A tick decides the role. Whether a LEADER may act at this very moment depends on its lease
+ * (ha_may_act).
  */
 #ifndef DUEQ_HA_RULE_ROLE_H
 #define DUEQ_HA_RULE_ROLE_H
@@ -81,7 +81,7 @@ enum role_reason {
 struct role {
     enum role_state state;
     enum role_reason reason; /* of the last change */
-    /* LEADER and DRAINING: its own; else the last it had. Set before LEADER is entered. */
+    /* LEADER and DRAINING: its own token; else its last one. Set before LEADER is entered. */
     struct token token;
     int64_t since_boot_ms;                           /* of the last change */
     uint64_t entered[ROLE_COUNT][ROLE_REASON_COUNT]; /* since start */
@@ -90,8 +90,8 @@ struct role {
 
 void role_init(struct role *r, void (*on_change)(struct role *role, enum role_state before));
 
-/* Changes the role, logs it, and calls on_change last. Only along an arrow of the diagram:
- * anything else is a fault of ours, and aborts. */
+/* Changes the role, logs it, and calls on_change last. A change that is no arrow of the diagram
+ * is a bug of ours, and aborts. */
 void role_enter(struct role *r, enum role_state to, enum role_reason why, int64_t now_boot_ms);
 
 const char *role_word(enum role_state state);

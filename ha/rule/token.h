@@ -1,12 +1,12 @@
 /* The fencing token: who leads, as Redis compares it.
  *
- * An ensemble (a random uuid that a ZooKeeper ensemble gets once) and an epoch, one higher with
- * every election. Within an ensemble the higher epoch is right; tokens of two ensembles cannot
- * be compared. As text of fixed width, because Lua's numbers are doubles:
- * 32 hexadecimal digits, ':', 16 hexadecimal digits.
+ * A token is an ensemble (a random uuid that a ZooKeeper ensemble gets once) and an epoch, one
+ * higher with every election. Within an ensemble the higher epoch wins; tokens of two ensembles
+ * cannot be compared. The text has a fixed width, because Lua's numbers are doubles: 32
+ * hexadecimal digits, ':', 16 hexadecimal digits.
  *
- * Redis may have TOKEN_STANDALONE in a token's place: an operator has given it to standalone
- * nodes. It counts as an ensemble of its own.
+ * Redis has TOKEN_STANDALONE in a token's place where an operator has given it to standalone
+ * nodes; that text counts as an ensemble of its own.
  */
 #ifndef DUEQ_HA_RULE_TOKEN_H
 #define DUEQ_HA_RULE_TOKEN_H
@@ -35,13 +35,13 @@ bool token_equal(const struct token *a, const struct token *b);
 /* 32 lower-case hexadecimal digits? */
 bool token_is_ensemble(struct bytes text);
 
-/* `text` gets TOKEN_TEXT_LEN characters and a NUL, or "" of none. */
+/* Writes TOKEN_TEXT_LEN characters and a NUL, TOKEN_STANDALONE, or "" for no token. */
 void token_print(const struct token *t, char text[TOKEN_TEXT_LEN + 1]);
 
-/* BAD_REQUEST for anything that token_print() does not write. */
+/* BAD_REQUEST for any text that is neither a token nor "" (none). */
 enum status token_parse(struct token *t, struct bytes text) MUST_CHECK;
 
-/* What Redis has: the same, and TOKEN_STANDALONE. */
+/* Parses the text in Redis: a token, "", or TOKEN_STANDALONE. */
 enum status token_parse_fence(struct token *t, struct bytes text) MUST_CHECK;
 
 #endif

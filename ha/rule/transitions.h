@@ -1,7 +1,8 @@
-/* The last hundred changes of the lead, as the znode `history` says them: oldest first, each a
- * line "change WALL_MS NODE REASON EPOCH WITHOUT_MS" ("-" where it was not seen). Behind them
- * "left EPOCH REASON", where a leader that gives the lead away says why: its successor makes it
- * the reason of its own change. A lead that was taken up again is told as "resumed". Pure.
+/* The last hundred changes of the lead: the text of the znode `history`. Pure.
+ *
+ * Each change is a line "change WALL_MS NODE REASON EPOCH WITHOUT_MS", oldest first; WITHOUT_MS
+ * is "-" if it was not seen. A last line "left EPOCH REASON" says why a leader gives the lead
+ * away; its successor takes REASON for its own change. A lead taken up again is "resumed".
  */
 #ifndef DUEQ_HA_RULE_TRANSITIONS_H
 #define DUEQ_HA_RULE_TRANSITIONS_H
@@ -18,19 +19,19 @@ struct transitions {
 
 #define TRANSITION_RESUMED "resumed"
 
-/* Lines that are malformed are skipped; of too many the newest are kept. */
+/* Malformed lines are skipped; of too many changes the newest are kept. */
 void transitions_parse(struct transitions *t, struct bytes text);
 void transitions_print(const struct transitions *t, struct buf *text);
 
-/* By its epoch: one that could not be written at once comes late. The oldest goes when it is
- * full, and "left" with the newest. */
+/* Adds a change in the order of epochs, because a change that could not be written at once
+ * comes late. A full history drops the oldest; the newest change clears "left". */
 void transitions_add(struct transitions *t, const struct ha_transition *change);
 /* The epoch of the change before that one; 0: there is none. */
 uint64_t transitions_before(const struct transitions *t, uint64_t epoch);
 
 bool transitions_has(const struct transitions *t, const struct ha_transition *change);
 
-/* How many to another leader from then until then, both included. */
+/* How many changes to another leader there were in that time, both ends included. */
 unsigned transitions_between(const struct transitions *t, int64_t from_wall_ms,
                              int64_t to_wall_ms);
 

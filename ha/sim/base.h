@@ -1,17 +1,17 @@
-/* What all of the simulation shares: dice that a seed decides, messages between its parts, and
- * a trace of what happened last.
+/* Shared by all of the simulation: dice that a seed decides, messages between its parts, and a
+ * trace of the newest events.
  *
  * The simulation runs N nodes (the real ha.c and all under it) in one process and in virtual
- * time, against everything that a bad day can bring, and asserts the promises at every step:
+ * time, against every fault of a bad day, and asserts the promises at every step:
  *
  *   zk*.c       three ZooKeeper servers, as nasty as real ones
  *   client.c    a node's way to them
  *   store.c     Redis: jobs, and a fence in each bucket
- *   peers.c     the links between the nodes, and what they prove
+ *   peers.c     the links between the nodes, and proofs of death
  *   node.c      a node's process, its warden, its scanner
- *   fault*.c    what goes wrong, by seed
- *   judge.c     what must never be seen
- *   plant.c     mistakes to be found: proof that the judge can see
+ *   fault*.c    the faults, by seed
+ *   judge.c     the promises that must never be broken
+ *   plant.c     planted mistakes, which show that the judge sees
  *   world.c     the clock that drives all of them
  *   main.c      the program
  */
@@ -37,14 +37,14 @@ bool sim_chance(unsigned percent);
 
 /* ---- time ---- */
 
-/* Milliseconds; the same for all, as CLOCK_BOOTTIME is, but for each node's own beginning. */
+/* Milliseconds, the same for all; a node's CLOCK_BOOTTIME is that plus an offset of its own. */
 extern int64_t sim_now;
 extern int64_t sim_tick_ms; /* ZooKeeper's, by the seed: T/10 to T/4 */
 
-/* From now on, also where those timers have not been run lately. */
+/* Arms a timer for `delay_ms` from sim_now, even if `timers` have not been run lately. */
 void sim_arm(struct timers *timers, struct timer *t, int64_t delay_ms);
 
-/* A way of a message: mostly a millisecond, now and then much more. */
+/* The time a message takes: mostly a millisecond, now and then much more. */
 int64_t sim_delay(void);
 
 /* ---- messages ---- */
@@ -52,10 +52,10 @@ int64_t sim_delay(void);
 enum sim_kind {
     /* Between ZooKeeper's servers. */
     SIM_PROPOSE, /* entry, index */
-    SIM_ACK,     /* index: so many have been logged */
-    SIM_COMMIT,  /* index: so many are decided */
+    SIM_ACK,     /* index: so many entries have been logged */
+    SIM_COMMIT,  /* index: so many entries are decided */
     SIM_PING,
-    SIM_PONG,       /* base.data: sessions touched since the last one */
+    SIM_PONG,       /* base.data: sessions touched since the last pong */
     SIM_REQUEST,    /* entry */
     SIM_REVALIDATE, /* session, conn */
     SIM_VALID,      /* session, conn; index: 0 no such session */
@@ -68,7 +68,7 @@ enum sim_kind {
 
     /* To the store and back. */
     SIM_ASSERT, /* token, bucket */
-    SIM_LOOK,   /* bucket: what is due? No effect, so no token */
+    SIM_LOOK,   /* bucket: which jobs are due? No effect, so no token */
     SIM_DUE,    /* bucket; base.data: their numbers */
     SIM_MOVE,   /* token, bucket; base.data: these become ready */
     SIM_DONE,   /* bucket */
@@ -78,10 +78,10 @@ enum sim_kind {
 struct sim_entry;
 
 struct sim_note {
-    struct fake_message base; /* first: it is sent, and freed, as one */
+    struct fake_message base; /* first: a note is sent and freed as a fake_message */
     enum sim_kind kind;
     unsigned from;  /* node or server */
-    unsigned link;  /* which connection: another one's is void */
+    unsigned link;  /* of this connection; void on a newer one */
     unsigned index; /* see above */
     unsigned conn;  /* of a client */
     int64_t session;
@@ -98,7 +98,7 @@ struct sim_note *sim_note_new(enum sim_kind kind, unsigned from);
 struct sim_note *sim_note_of(struct fake_message *m);
 void sim_note_free(struct sim_note *n);
 
-/* Takes the note; it arrives after sim_delay(), and after those that were sent before. */
+/* Takes the note, which arrives after sim_delay() and after all notes sent before. */
 void sim_send(struct fake_wire *w, struct sim_note *n);
 
 /* ---- trace ---- */
@@ -108,13 +108,14 @@ void sim_trace(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void sim_trace_clear(void);
 void sim_trace_dump(void); /* the newest lines, to standard error */
 
-/* A promise was broken, and the run ends. sim_fail(): what must never happen has happened.
- * sim_miss(): what must happen has not, or too late, or too often. Notes the first only. */
+/* A promise was broken, and the run ends. sim_fail(): an event that must never happen.
+ * sim_miss(): an event that did not happen, or too late, or too often. Only the first is kept.
+ */
 void sim_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void sim_miss(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool sim_has_failed(void);
 bool sim_was_unsafe(void);     /* by sim_fail() */
-const char *sim_failure(void); /* ""; else what */
+const char *sim_failure(void); /* "": none */
 void sim_failure_clear(void);
 
 #endif

@@ -17,8 +17,8 @@ static bool can_connect(const struct fake_client *c)
            sim_zk.servers[client->picked].role != SIM_LOOKING;
 }
 
-/* To connect takes both ways, once more before the first request: who is slower than the
- * client's patience never gets that far, and no server hears of it. */
+/* Connecting takes a round trip before the first request. A link slower than the client's
+ * patience never gets that far, and no server hears of it. */
 static bool reaches(const struct sim_client *client)
 {
     return !client->out_held && !client->in_held && 2 * client->slow_ms < SIM_T / 3;
@@ -74,7 +74,7 @@ void sim_client_hold(struct sim_client *c, bool out, bool in)
         LIST_EACH (link, &sim_zk.servers[i].conns) {
             struct sim_conn *conn = CONTAINER_OF(link, struct sim_conn, link);
 
-            if (conn->from == c) /* also what was sent on those that were given up */
+            if (conn->from == c) /* requests on given-up connections, too */
                 fake_wire_hold(&conn->up, out);
         }
     }

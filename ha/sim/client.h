@@ -1,7 +1,7 @@
-/* A node's client: its way to the servers, and what can be done to that.
+/* A node's client: its connection to the servers, and faults of that.
  *
- * It tries one of them by chance. A connection that the client has given up goes on at the
- * server, until that notices: what was sent on it may still arrive.
+ * The client tries a random server. A connection that the client has given up goes on at the
+ * server until the server notices: requests sent on it may still arrive.
  */
 #ifndef DUEQ_HA_SIM_CLIENT_H
 #define DUEQ_HA_SIM_CLIENT_H
@@ -13,23 +13,23 @@ struct sim_conn;
 struct sim_client {
     struct fake_coordinator zk;
     struct sim_conn *conn;  /* the newest; NULL: none */
-    bool out_held, in_held; /* what is sent waits */
+    bool out_held, in_held; /* messages that way wait */
     int64_t slow_ms;        /* added to each way */
-    unsigned picked;        /* the server that is tried */
+    unsigned picked;        /* the server being tried */
 };
 
 void sim_client_init(struct sim_client *c, struct timers *timers, int64_t session_ms);
-int sim_client_server(const struct sim_client *c); /* it is connected to; -1 */
+int sim_client_server(const struct sim_client *c); /* the server it is connected to, or -1 */
 
 /* ---- faults ---- */
 
 void sim_client_hold(struct sim_client *c, bool out, bool in);
-/* The connection breaks: what was sent still arrives, or not. */
+/* Breaks the connection; `requests_arrive`: requests under way still reach the server. */
 void sim_client_break(struct sim_client *c, bool requests_arrive);
 
 /* ---- for the servers ---- */
 
-/* Takes the message; it arrives some time later, and after those that were sent before. */
+/* Takes the message, which arrives some time later and after all sent before. */
 void sim_client_answer(struct sim_client *c, struct fake_message *m);
 
 #endif

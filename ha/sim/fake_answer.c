@@ -49,7 +49,7 @@ struct fake_message *fake_answer(const struct fake_tree *tree, struct fake_watch
         read_znode(tree, request->path, reply);
     else if (is_list)
         list_znodes(tree, request->path, reply);
-    /* Nothing watches the list of what is not there, as with the real one. */
+    /* As at a real server, the list of a missing znode cannot be watched. */
     if (request->watches && !(is_list && reply->status == COORD_NO_NODE))
         fake_watches_add(watches, owner, request->path, is_list);
     return reply;

@@ -9,12 +9,12 @@ static bool can_connect(const struct fake_client *c)
     return c->state != FAKE_LINK_REFUSED && c->ensemble->has_quorum;
 }
 
-/* To connect takes both ways. */
+/* Does the message leave the client? Connecting needs both ways. */
 static bool passes_out(const struct fake_client *c, const struct fake_message *m)
 {
     if (m->kind == FAKE_CONNECT)
         return c->state == FAKE_LINK_UP;
-    /* A session is ended over a connection of its own. */
+    /* FAKE_END_SESSION has a connection of its own. */
     return c->state != FAKE_LINK_MUTE && c->state != FAKE_LINK_MUTE_OUT &&
            (m->kind == FAKE_END_SESSION || m->connection != c->broken_out);
 }
@@ -39,7 +39,7 @@ static void send_request(struct fake_client *c, struct fake_message *m)
         lose_request(c, m);
 }
 
-/* Since it was sent something before it may have been lost. */
+/* After the message was sent, an earlier one may have been lost. */
 static void on_arrival(struct fake_wire *w, struct fake_message *m)
 {
     struct fake_client *c = CONTAINER_OF(w, struct fake_client, up);

@@ -1,7 +1,7 @@
-/* A client's way to its ensemble and back: two wires, and what the network lets through.
+/* The connection between a client and its ensemble: two wires, and faults of the network.
  *
- * What is lost is lost as on a TCP connection: nothing that is sent on it later arrives,
- * either. Here are the client's end, for fake_coordinator.c, and the ensemble's.
+ * Messages are lost as on a TCP connection: after a lost message no later one arrives. This
+ * file has the client's end, for fake_coordinator.c, and the ensemble's.
  */
 #ifndef DUEQ_HA_SIM_FAKE_CLIENT_H
 #define DUEQ_HA_SIM_FAKE_CLIENT_H
@@ -15,16 +15,16 @@
 struct fake_client;
 struct fake_ensemble;
 
-/* What a client's connection lets through. */
+/* The state of a client's connection. */
 enum fake_link {
     FAKE_LINK_UP,
     FAKE_LINK_REFUSED,  /* attempts to connect are refused; fake_coordinator_cut() breaks it */
-    FAKE_LINK_MUTE,     /* all is lost on the way, both ways; nobody is told */
-    FAKE_LINK_MUTE_OUT, /* to the ensemble only */
-    FAKE_LINK_MUTE_IN,  /* from the ensemble only */
+    FAKE_LINK_MUTE,     /* all messages are lost silently, both ways */
+    FAKE_LINK_MUTE_OUT, /* those to the ensemble only */
+    FAKE_LINK_MUTE_IN,  /* those from the ensemble only */
 };
 
-/* Whom a client talks to: the fake ensemble, or the simulation's, which is made of servers. */
+/* The other end of a client: the fake ensemble, or the simulation's servers. */
 struct fake_service {
     bool (*can_connect)(const struct fake_client *c);
     void (*send)(struct fake_client *c, struct fake_message *m); /* takes the message */
@@ -40,7 +40,7 @@ struct fake_client {
     struct list link;
     struct fake_ensemble *ensemble;
     struct fake_wire up;
-    /* The newest connections of which something was lost: nothing sent later arrives. */
+    /* The newest connections that have lost a message: no later message on them arrives. */
     unsigned broken_out, broken_in;
 };
 
@@ -48,7 +48,7 @@ struct fake_client {
 void fake_client_init(struct fake_client *c, struct fake_ensemble *e, struct timers *timers,
                       void (*on_message)(struct fake_wire *w, struct fake_message *m));
 
-/* Of another service. */
+/* A client of another service. */
 void fake_client_init_on(struct fake_client *c, const struct fake_service *service,
                          struct timers *timers,
                          void (*on_message)(struct fake_wire *w, struct fake_message *m));

@@ -21,7 +21,7 @@ static void tell_session(struct fake_coordinator *c)
 
 /* ---- the connection ---- */
 
-/* From now on what comes from the old one is void. */
+/* Messages from the old connection are void from now on. */
 static void end_connection(struct fake_coordinator *c)
 {
     c->connection++;
@@ -133,7 +133,7 @@ static void on_message(struct fake_wire *w, struct fake_message *m)
 
     c->is_inside = true;
     if (m->connection == c->connection) {
-        if (m->kind != FAKE_CHANGED) /* which says nothing about the way there */
+        if (m->kind != FAKE_CHANGED) /* a notice does not prove that requests arrive */
             timer_arm(c->timers, &c->silence, session_ms(c) * 2 / 3);
         if (m->kind == FAKE_CONNECTED)
             on_connected(c, m);

@@ -2,8 +2,8 @@
  * time-outs as the real client, in virtual time.
  *
  * The client lives on its node's timers, the ensemble on its own: a node whose timers are not
- * run is a frozen process. It pings after T/3 without a request, gives a connection up after
- * 2T/3 without an answer, and tries the next one 50 ms later, for ever.
+ * run is a frozen process. The client pings after T/3 without a request, gives a connection up
+ * after 2T/3 without an answer, and tries the next one 50 ms later, for ever.
  */
 #ifndef DUEQ_HA_SIM_FAKE_COORDINATOR_H
 #define DUEQ_HA_SIM_FAKE_COORDINATOR_H
@@ -20,9 +20,9 @@ struct fake_coordinator {
     struct fake_client client;
     struct timers *timers;
     int64_t asked_ms;    /* session timeout */
-    unsigned connection; /* one more with each attempt and each end */
+    unsigned connection; /* number, one higher with each attempt and each end */
     bool is_resumed;     /* this session was connected before */
-    bool is_inside;      /* the user is being called back; of a call: calls.is_telling */
+    bool is_inside;      /* a callback of the port is running; for calls see calls.is_telling */
     struct fake_calls calls;
     struct timer ping;
     struct timer silence; /* the connection, or an attempt, is given up */
@@ -36,15 +36,15 @@ void fake_coordinator_init(struct fake_coordinator *c, struct fake_ensemble *e,
 void fake_coordinator_init_on(struct fake_coordinator *c, const struct fake_service *service,
                               struct timers *timers, int64_t session_ms);
 
-/* A process that is gone: no good-bye, nobody is called back. Its session ends by the clock.
- * Then it may be initialised again. */
+/* The process is gone: no good-bye, no callbacks; the session times out. The coordinator may be
+ * initialised again afterwards. */
 void fake_coordinator_fini(struct fake_coordinator *c);
 
-/* The connection breaks now, and is tried anew. Calls in flight end UNKNOWN; they are lost
- * before they took effect, or (`requests_arrive`) their answers are. */
+/* Breaks the connection, which is then tried anew. Calls in flight end UNKNOWN: the requests
+ * are lost, or with `requests_arrive` only the answers. */
 void fake_coordinator_cut(struct fake_coordinator *c, bool requests_arrive);
 
-/* What the network lets through from now on. */
+/* Sets the state of the network from now on. */
 void fake_coordinator_link(struct fake_coordinator *c, enum fake_link state);
 
 #endif

@@ -1,9 +1,9 @@
-/* A ZooKeeper ensemble in memory and virtual time, as its clients see it: sessions that end by
- * the clock, watches, one tree.
+/* A ZooKeeper ensemble in memory and virtual time, as its clients see it: sessions with
+ * timeouts, watches, one tree.
  *
- * Sessions are judged in ticks, rounded up. Without a quorum nothing is answered and no session
- * ends; with the quorum each gets a fresh timeout. It is one server here; fake_coordinator.h
- * has the client's side, and fake_client.h what lies between them.
+ * Sessions end in whole ticks, rounded up. Without a quorum no request is answered and no
+ * session ends; when the quorum is back, each session gets a fresh timeout. The ensemble is one
+ * server here; fake_coordinator.h is the client's side, and fake_client.h the connection.
  */
 #ifndef DUEQ_HA_SIM_FAKE_ENSEMBLE_H
 #define DUEQ_HA_SIM_FAKE_ENSEMBLE_H
@@ -23,8 +23,8 @@ struct fake_session {
     struct coord_credentials who;
     int64_t timeout_ms;
     struct timer expiry;
-    struct fake_client *client; /* connected last; NULL: it is gone */
-    unsigned connection;        /* of that client: requests of an older one are void */
+    struct fake_client *client; /* connected last; NULL: gone */
+    unsigned connection;        /* of that client; requests of an older connection are void */
 };
 
 struct fake_ensemble {
@@ -39,31 +39,31 @@ struct fake_ensemble {
     /* To be set by the test at any time. */
     int64_t delay_ms; /* of each way; default 1 */
     int64_t tick_ms;  /* default 100 */
-    bool hides_tick;  /* it does not tell its clients */
+    bool hides_tick;  /* does not tell clients the tick */
     int64_t least_timeout_ms, most_timeout_ms;
-    bool denies; /* credentials, at the next connection */
+    bool denies; /* refuses credentials, from the next connection on */
 };
 
 void fake_ensemble_init(struct fake_ensemble *e, struct timers *timers);
 void fake_ensemble_fini(struct fake_ensemble *e); /* after its clients */
 
-/* Without it what arrives is dropped; clients find out by silence, or fake_coordinator_cut().
+/* Without a quorum requests are dropped; clients notice the silence, or fake_coordinator_cut().
  */
 void fake_ensemble_set_quorum(struct fake_ensemble *e, bool has_quorum);
 
-/* Requests wait, and are done when it thaws; sessions end by the clock meanwhile. */
+/* Requests wait until the ensemble thaws; sessions time out meanwhile. */
 void fake_ensemble_freeze(struct fake_ensemble *e, bool is_frozen);
 
-/* Now, as if it had been silent for too long. Nothing happens if there is none. */
+/* Ends the session now, as by a timeout. Does nothing if there is no such session. */
 void fake_ensemble_expire(struct fake_ensemble *e, int64_t session);
 
-/* All data is gone, ephemerals too; the sessions stay. */
+/* Deletes all znodes, ephemerals too; the sessions stay. */
 void fake_ensemble_wipe(struct fake_ensemble *e);
 
 /* ---- for fake_client.c ---- */
 
-/* A request has arrived. Takes the message; its `who` is the sender's session, but for
- * END_SESSION. */
+/* Serves a request that has arrived. Takes the message; its `who` is the sender's session,
+ * except for END_SESSION. */
 void fake_ensemble_serve(struct fake_client *c, struct fake_message *m);
 void fake_ensemble_forget(const struct fake_client *c); /* its process is gone */
 

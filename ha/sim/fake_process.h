@@ -5,15 +5,15 @@
 #include "ha/sim/fake_coordinator.h"
 #include "ha/ha.h"
 
-/* What all tests have in common; the rest is theirs. Borrows both texts. */
+/* The options that all tests share; a test sets the rest. Borrows both texts. */
 struct ha_options fake_process_options(const char *node, const char *address);
 
-/* Its first word of its store, ha_store_is(), is the caller's to say. */
+/* Makes and starts the ha. The caller must call ha_store_is(). */
 struct ha *fake_process_begin(const struct ha_options *options, struct fake_coordinator *zk,
                               struct peers *peers, struct timers *timers);
 
-/* Its calls end here, nobody hears a good-bye, and `ha` is freed. The coordinator and the
- * timers are the caller's to end. */
+/* Ends the calls without a good-bye, and frees `ha`. The caller ends the coordinator and the
+ * timers. */
 void fake_process_kill(struct ha *ha, struct fake_coordinator *zk, struct timers *timers,
                        int64_t now_mono_ms);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A change that was made, so that it can be taken back: what it put in, what it took out. */
+/* A change that was made, so that it can be undone: the znodes put in and taken out. */
 struct made {
     struct fake_znode *in, *out;
 };
@@ -77,7 +77,7 @@ static bool has_children(const struct fake_tree *t, const char *path)
     return false;
 }
 
-/* NULL: it is not there, or the root, which is not kept. */
+/* NULL: the parent is missing, or is the root, which is not kept. */
 static struct fake_znode *find_parent(const struct fake_tree *t, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -93,7 +93,7 @@ static struct fake_znode *find_parent(const struct fake_tree *t, const char *pat
     return parent;
 }
 
-/* May something be made at `path`? */
+/* May a znode be created at `path`? */
 static enum coord_status check_parent(const struct fake_tree *t, const char *path)
 {
     const struct fake_znode *parent;

@@ -1,5 +1,5 @@
 /* The fake ensemble's znodes: paths, data, versions, owners, and writes of which all changes
- * happen or none. Nothing of sessions or time; a test may also look at it, or change it,
+ * happen or none. The tree knows nothing of sessions or time; a test may read or change it
  * directly.
  */
 #ifndef DUEQ_HA_SIM_FAKE_TREE_H
@@ -24,7 +24,7 @@ struct fake_znode {
 struct fake_tree {
     struct list znodes;
     int64_t number; /* counts writes and ends of sessions, as ZooKeeper's zxid does */
-    /* After each change that stays. `came_or_went`: the list under its parent changed, too. */
+    /* Called after each change that stays. `came_or_went`: the parent's list changed, too. */
     void (*on_change)(struct fake_tree *tree, const char *path, bool came_or_went);
 };
 
@@ -34,14 +34,15 @@ void fake_tree_fini(struct fake_tree *t);
 /* Borrowed until the next write; NULL: not there. */
 const struct fake_znode *fake_tree_find(const struct fake_tree *t, const char *path);
 
-/* All of the changes or none; ephemerals are made for `owner`. Else `failed` says which. */
+/* Makes all of the changes or none; ephemerals belong to `owner`. Unless OK, `failed` says
+ * which change was refused. */
 enum coord_status fake_tree_write(struct fake_tree *t, const struct coord_change *changes,
                                   unsigned count, int64_t owner, unsigned *failed);
 
-/* Is `path` directly under `parent`? Then its last component, else NULL. */
+/* The last component of `path` if it is directly under `parent`, else NULL. */
 const char *fake_tree_name_under(const char *parent, const char *path);
 
-/* The end of a session. */
+/* Deletes the ephemerals of a session that has ended. */
 void fake_tree_remove_owned(struct fake_tree *t, int64_t owner);
 
 #endif

@@ -1,6 +1,6 @@
 /* One direction of a connection between a client and the fake ensemble: messages that arrive in
  * order, each at its time, on the receiver's timers. A receiver whose timers are not run (a
- * frozen process) gets them when it is back.
+ * frozen process) gets the messages when it is back.
  */
 #ifndef DUEQ_HA_SIM_FAKE_WIRE_H
 #define DUEQ_HA_SIM_FAKE_WIRE_H
@@ -33,13 +33,13 @@ enum fake_kind {
     FAKE_CLOSED,  /* the server has closed the connection */
 };
 
-/* Owns all it points to, but for `call`. */
+/* A message owns all that it points to, except `call`. */
 struct fake_message {
     struct list link;
     enum fake_kind kind;
     int64_t at_ms;
-    unsigned connection;     /* of the client: a later one makes this message void */
-    struct coord_call *call; /* whose request, or answer; not looked into by the ensemble */
+    unsigned connection;     /* of the client; a newer connection makes this message void */
+    struct coord_call *call; /* of the request or answer; the ensemble does not look into it */
     struct coord_credentials who;
     int64_t timeout_ms;
     char *path;
@@ -67,7 +67,7 @@ struct fake_wire {
     struct timers *timers; /* the receiver's */
     struct timer timer;
     struct list messages;
-    bool is_held; /* nothing arrives meanwhile */
+    bool is_held; /* no message arrives while held */
     /* Takes the message. */
     void (*on_message)(struct fake_wire *w, struct fake_message *m);
 };
@@ -76,7 +76,7 @@ void fake_wire_init(struct fake_wire *w, struct timers *timers,
                     void (*on_message)(struct fake_wire *w, struct fake_message *m));
 void fake_wire_fini(struct fake_wire *w);
 
-/* Takes the message. It arrives then, and not before those that were sent earlier. */
+/* Takes the message, which arrives at `at_ms`, but not before messages sent earlier. */
 void fake_wire_send(struct fake_wire *w, struct fake_message *m, int64_t at_ms);
 void fake_wire_hold(struct fake_wire *w, bool is_held);
 void fake_wire_drop(struct fake_wire *w); /* all that is under way */

@@ -1,4 +1,4 @@
-/* A fault, and the kinds of which it is one. For sim_fault*.c only.
+/* A fault, and the kinds of faults. For faults.c and fault_*.c only.
  *
  * To add a kind: its functions, and a row in the table of its file.
  */
@@ -12,9 +12,9 @@ struct sim_fault {
     const struct sim_fault_kind *kind;
     struct timer end;
     struct timer pulse; /* the kind's own */
-    unsigned a, b;      /* nodes or servers; b: another one */
+    unsigned a, b;      /* two different nodes or servers */
     unsigned mode;      /* 0 to 3, by the dice */
-    int server;         /* a node's; -1: none */
+    int server;         /* the server a node is connected to; -1: none */
     enum sim_scope scope;
     struct coord_credentials dead;
 };
@@ -31,10 +31,10 @@ struct sim_fault_kind {
 
 extern const struct sim_fault_kind sim_process_kinds[], sim_link_kinds[], sim_server_kinds[];
 
-/* Its `pulse`, disarmed when the fault ends. */
+/* Arms a fault's `pulse`, which is disarmed when the fault ends. */
 void sim_fault_arm(struct timer *pulse, int64_t delay_ms);
 
-/* A node is killed and started at once: a fault within a fault, counted. */
+/* Kills a node and starts it at once: a fault within a fault, counted. */
 void sim_fault_restart(unsigned node);
 
 void sim_fault_nothing(struct sim_fault *f);

@@ -1,4 +1,4 @@
-/* What connects a node: to ZooKeeper, to the other nodes, to the store. */
+/* Faults of a node's links: to ZooKeeper, to the other nodes, to the store. */
 #include "ha/sim/fault_kinds.h"
 
 /* ---- a node's links ---- */
@@ -36,8 +36,8 @@ static void break_connection(struct sim_fault *f)
     sim_fault_arm(&f->pulse, 0);
 }
 
-/* A round trip of T/8 leaves a lease; with much more there is none, and as long as the session
- * lives nobody else can have one: see doc/ha.md. */
+/* A round trip of T/8 leaves a lease. With much more there is no lease, and no other node can
+ * have one while the session lives: see doc/ha.md. */
 static void slow_by(struct sim_fault *f, int64_t most_ms)
 {
     sim_fault_node(f)->zk.slow_ms = sim_between(10, most_ms);
@@ -108,7 +108,7 @@ static void hold_store(struct sim_fault *f)
     sim_store_hold(f->a, true);
 }
 
-/* Scripts that were begun under a lease that is long over. */
+/* Makes scripts arrive that were sent under a lease that is long over. */
 static void hold_store_and_freeze(struct sim_fault *f)
 {
     hold_store(f);
@@ -134,8 +134,8 @@ static void find_store(struct sim_fault *f)
 
 /* ---- all nodes ---- */
 
-/* No node reaches ZooKeeper, all reach each other; then one after the other gets there again,
- * and sessions have ended meanwhile: when failsafe has to be right. */
+/* No node reaches ZooKeeper, but all reach each other. Then one after the other reaches
+ * ZooKeeper again, and sessions have ended meanwhile. This tests failsafe. */
 static void hold_all(bool is_held)
 {
     for (unsigned i = 0; i < SIM_NODES; i++) {
@@ -148,7 +148,7 @@ static void cut_all(struct sim_fault *f)
 {
     hold_all(true);
     for (unsigned i = 0; i < SIM_NODES && f->mode != 1; i++) {
-        if (sim_node_runs(&sim_nodes[i])) /* they notice at once */
+        if (sim_node_runs(&sim_nodes[i])) /* nodes notice at once */
             sim_client_break(&sim_nodes[i].zk, sim_chance(50));
     }
     sim_fault_arm(&f->pulse, sim_between(SIM_T / 2, 2 * SIM_T));

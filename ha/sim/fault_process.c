@@ -1,4 +1,4 @@
-/* Processes die, freeze, stutter and stop; and what operators want of them. */
+/* Faults of processes: they die, freeze, stutter and stop; and operators' requests. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +41,8 @@ static void start(struct sim_fault *f)
     sim_node_start(f->a);
 }
 
-/* The warden is told by the kernel: it closes the session, if it can, and starts another. */
+/* The kernel tells the warden of the worker's death: the warden ends the session, if it can,
+ * and starts another worker. */
 static void on_warden(struct timer *timer)
 {
     struct sim_fault *f = CONTAINER_OF(timer, struct sim_fault, pulse);
@@ -80,7 +81,7 @@ static void start_all(struct sim_fault *f)
         sim_node_start(i);
 }
 
-/* SIGTERM: it gives its lead away, leaves, and its process ends. */
+/* After SIGTERM the node has given its lead away and left: its process ends. */
 static void on_stopped(void *arg)
 {
     struct sim_node *n = arg;

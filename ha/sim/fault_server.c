@@ -1,4 +1,4 @@
-/* ZooKeeper's servers, and what connects them. */
+/* Faults of ZooKeeper's servers and of the links between them. */
 #include "ha/sim/fault_kinds.h"
 
 /* ---- ZooKeeper's servers ---- */
@@ -31,7 +31,7 @@ static void restart_server(struct sim_fault *f)
     sim_zk_restart(f->a);
 }
 
-/* From it, to it, or both. */
+/* Holds or releases the links from the server, to it, or both. */
 static void hold_links(int server, unsigned mode, bool is_held)
 {
     unsigned a = (unsigned)server;
@@ -56,8 +56,8 @@ static void join_server(struct sim_fault *f)
     hold_links((int)f->a, f->mode, false);
 }
 
-/* The worst moment for a lease: a node's beat comes late, and when its server has answered, but
- * not yet told ZooKeeper's leader of it, that server stops, or its links do. */
+/* The worst moment for a lease: a node's beat comes late, and its server, or the server's
+ * links, stop after the answer and before the report to ZooKeeper's leader. */
 static void on_late_beat(struct timer *timer)
 {
     struct sim_fault *f = CONTAINER_OF(timer, struct sim_fault, pulse);
@@ -106,8 +106,7 @@ static void find_quorum(struct sim_fault *f)
         sim_zk_restart(i);
 }
 
-/* ZooKeeper is away, and a node that may have promised something is killed, and back at once.
- */
+/* While ZooKeeper is away, a node that may have promised is killed and back at once. */
 static void lose_quorum_and_restart(struct sim_fault *f)
 {
     lose_quorum(f);

@@ -1,4 +1,4 @@
-/* Faults begin by the dice and end by the clock; what they do is in sim_fault_*.c. */
+/* Faults begin by the dice and end by the clock; fault_*.c has the kinds. */
 #include "ha/sim/faults.h"
 
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static void on_end(struct timer *timer)
     end(CONTAINER_OF(timer, struct sim_fault, end));
 }
 
-/* Mostly where it hurts: the leader, ZooKeeper's leader, the server that the leader is at. */
+/* The target is mostly the leader, ZooKeeper's leader, or the server that the leader is at. */
 static unsigned target(bool is_of_servers)
 {
     int acting = sim_acting();

@@ -3,10 +3,10 @@
 #include <string.h>
 
 static struct {
-    uint64_t epoch; /* highest that led */
+    uint64_t epoch; /* the highest epoch that has led */
     unsigned holder;
     unsigned leads;
-    int64_t alone_since_ms; /* -1: somebody may act */
+    int64_t alone_since_ms; /* -1: a node may act */
     int64_t longest_ms;
 } judge;
 
@@ -69,7 +69,7 @@ void sim_judge_fenced(const struct sim_node *n)
         sim_fail("%s may act, and a higher token has acted before", n->name);
 }
 
-/* Who stops does, and then has nothing of its own. */
+/* Does a stopping node's list lack the node itself? Then it scans nothing any more. */
 static bool leaves_itself_out(const struct sim_node *n, unsigned i)
 {
     return n->is_stopping && n->number == i && !n->scans[i];

@@ -1,5 +1,4 @@
-/* The simulation's program: see base.h for what it runs, world.c for what it demands.
- */
+/* The simulation's program: base.h describes the simulation, world.c judges a run. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -30,8 +29,8 @@ struct options {
 
 static uint64_t seed; /* of this run */
 
-/* An assertion of the core: also this needs the seed. abort() calls it from the place itself,
- * so anything may be called here. NOLINTBEGIN(bugprone-signal-handler) */
+/* A failed assertion of the core must print the seed, too. abort() raises the signal in place,
+ * so any function may be called here. NOLINTBEGIN(bugprone-signal-handler) */
 static void on_abort(int signal)
 {
     fprintf(stderr, "aborted with seed %" PRIu64 "; the newest events:\n", seed);

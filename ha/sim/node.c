@@ -33,7 +33,7 @@ static void send_script(struct sim_node *n, enum sim_kind kind, unsigned bucket,
     sim_store_send(script, &n->from_store);
 }
 
-/* One look at a time in all; and something that has an effect at any time, as an audit has. */
+/* Looks go out only when none is under way; an assert, which has an effect, at any time. */
 static void send_scripts(struct sim_node *n)
 {
     bool all = n->in_flight == 0 || (is_asserted(n) && n->looking == 0);

@@ -13,7 +13,7 @@ struct sim_node {
     unsigned number;
     char name[8], address[24];
     int64_t clock_offset_ms;
-    struct timers timers; /* do not run while it is frozen */
+    struct timers timers; /* do not run while the node is frozen */
     struct ha_options options;
     struct ha *ha; /* NULL: dead */
     struct sim_client zk;
@@ -21,11 +21,11 @@ struct sim_node {
     struct fake_wire from_store;
     bool is_frozen;
     bool is_stopping;   /* gracefully */
-    bool is_dying;      /* nothing of it gets out any more */
-    bool has_vanished;  /* machine and all: nobody refuses a connection */
-    bool is_store_down; /* as it is told */
+    bool is_dying;      /* no message of it gets out any more */
+    bool has_vanished;  /* with its machine: nobody refuses a connection */
+    bool is_store_down; /* the last ha_store_is() */
 
-    /* Who scans, as it was told. */
+    /* The scanners of the last on_scanners. */
     uint64_t view;
     bool scans[SIM_NODES];
 
@@ -33,22 +33,22 @@ struct sim_node {
     enum role_state role;
     struct token token;
     struct timer scan;
-    unsigned asserted;  /* buckets, since it leads */
+    unsigned asserted;  /* buckets asserted since it leads */
     unsigned in_flight; /* scripts */
-    unsigned looking;   /* of them looks and moves */
-    unsigned lead;      /* counts them: answers of an older one are void */
+    unsigned looking;   /* looks and moves among these */
+    unsigned lead;      /* number of leads; answers of an older lead are void */
 };
 
 extern struct sim_node sim_nodes[SIM_NODES];
 
-/* With preferences: of different priority, and one may be barred from standing. `shares`: all
- * of them scan. */
+/* `has_preferences`: nodes have different priorities, and one may be barred from standing.
+ * `shares`: all nodes scan. */
 void sim_nodes_init(enum ha_on_loss on_loss, bool has_preferences, bool shares);
 void sim_nodes_fini(void);
 
 void sim_node_start(unsigned i);
-void sim_node_kill(unsigned i);        /* both processes: it starts as another incarnation */
-void sim_node_kill_worker(unsigned i); /* its warden lives, and does nothing else here */
+void sim_node_kill(unsigned i);        /* warden and worker: the next is another incarnation */
+void sim_node_kill_worker(unsigned i); /* the warden lives, and does nothing else here */
 void sim_node_freeze(unsigned i, bool is_frozen);
 void sim_node_set_store(unsigned i, bool is_up);
 
@@ -57,7 +57,7 @@ static inline bool sim_node_runs(const struct sim_node *n)
     return n->ha && !n->is_frozen;
 }
 
-/* Where they share: have all been told that all scan, with one number? */
+/* With `shares`: has every node been told that all scan, under one number? */
 bool sim_nodes_share(void);
 
 bool sim_node_may_act(unsigned i);

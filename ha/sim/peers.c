@@ -169,7 +169,8 @@ static void tell(struct peers *base, const struct coord_credentials *mine)
     }
 }
 
-/* A question, or its answer, takes the connection that this node, or the other one, has. */
+/* A question goes over the connection that this node has dialed; the answer comes back on it.
+ */
 static void ask(struct peers *base, const struct peer_question *question)
 {
     struct sim_peers *p = self(base);

@@ -1,8 +1,9 @@
-/* The links between the nodes: what a node asks, promises, and can know of another's death.
+/* The links between the nodes: questions, promises, and proofs of another node's death.
  *
- * Each node dials each other one that it knows. A connection ends with the process at its other
- * end, or is reset while both live; then the node dials again: a process answers (the same, or
- * another one: then the first is dead), the machine refuses (it is dead), or nothing comes.
+ * Each node dials each other node that it knows. A connection ends with the process at its
+ * other end, or is reset while both live. Then the node dials again, with one of three
+ * outcomes: a process answers (if it is another one, the first is dead), the machine refuses
+ * (the process is dead), or nothing comes.
  */
 #ifndef DUEQ_HA_SIM_PEERS_H
 #define DUEQ_HA_SIM_PEERS_H
@@ -21,23 +22,23 @@ struct sim_peers {
     struct sim_peer {
         struct sim_peers *owner;
         bool is_wanted, is_connected;
-        unsigned process;              /* that answered; 0: none yet */
-        struct coord_credentials dead; /* its, as told; session 0: it told none, or left */
+        unsigned process;              /* the process that answered; 0: none yet */
+        struct coord_credentials dead; /* its session as told; 0: it told none, or left */
         struct timer dial;
     } others[SIM_NODES];
 };
 
-/* Of a new process. */
+/* For a new process. */
 void sim_peers_init(struct sim_peers *p, unsigned node, struct timers *timers);
 void sim_peers_fini(struct sim_peers *p);
 
-/* What the others read when this process has ended: the end of their connections, where the
- * machine is still there to send it. */
+/* The process has ended: the other nodes read the end of their connections, if its machine is
+ * still there to send it. */
 void sim_peers_died(unsigned node);
 
-/* Faults: the ways between two nodes held or let go, and all of a node's connections reset. */
+/* Faults: hold or release the links between two nodes; reset all connections of a node. */
 void sim_peers_hold(unsigned a, unsigned b, bool is_held);
 void sim_peers_reset(unsigned node);
-void sim_peers_reset_all(void); /* of the world: nothing is held */
+void sim_peers_reset_all(void); /* for a new run: no link is held */
 
 #endif

@@ -39,12 +39,12 @@ void sim_plant_list(void)
 
 /* ---- in the core's place ---- */
 
-/* The linker's names for the core's own and for what is called instead. */
+/* The linker's names: __real_ is the core's function, __wrap_ is called in its place. */
 bool __real_ha_may_act(const struct ha *ha);
 bool __wrap_ha_may_act(const struct ha *ha);
-void __real_coord_request_write(struct coord_request *a, const struct coord_change *changes,
+void __real_coord_request_write(struct coord_request *r, const struct coord_change *changes,
                                 unsigned count);
-void __wrap_coord_request_write(struct coord_request *a, const struct coord_change *changes,
+void __wrap_coord_request_write(struct coord_request *r, const struct coord_change *changes,
                                 unsigned count);
 int64_t __real_write_lease_until(const struct write_lease *l);
 int64_t __wrap_write_lease_until(const struct write_lease *l);
@@ -58,19 +58,19 @@ bool __wrap_ha_may_act(const struct ha *ha)
     return __real_ha_may_act(ha);
 }
 
-/* A beat only reads. */
-void __wrap_coord_request_write(struct coord_request *a, const struct coord_change *changes,
+/* PING_LEASE: a beat only reads. */
+void __wrap_coord_request_write(struct coord_request *r, const struct coord_change *changes,
                                 unsigned count)
 {
     const struct coord_change *last = &changes[count - 1];
 
     if (planted == PLANT_PING_LEASE && last->kind == COORD_SET && strstr(last->path, "/nodes/"))
-        coord_request_read(a, last->path, false);
+        coord_request_read(r, last->path, false);
     else
-        __real_coord_request_write(a, changes, count);
+        __real_coord_request_write(r, changes, count);
 }
 
-/* Of this lead. */
+/* When the newest write of this lead was sent. */
 static int64_t newest_write(const struct write_lease *l)
 {
     int64_t sent_ms = INT64_MIN;

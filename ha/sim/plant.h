@@ -1,6 +1,6 @@
-/* Mistakes planted on purpose: each must be found by the judge within some seeds, else the
- * simulation proves nothing. Some are made in the simulation's own parts; the others take the
- * place of a function of the core, at link time (--wrap): the core has no hooks.
+/* Mistakes planted on purpose: the judge must find each within some seeds, else the simulation
+ * proves nothing. Some are in the simulation's own parts; the others replace a function of the
+ * core at link time (--wrap), because the core has no hooks.
  */
 #ifndef DUEQ_HA_SIM_PLANT_H
 #define DUEQ_HA_SIM_PLANT_H

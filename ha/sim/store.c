@@ -15,8 +15,8 @@ struct job {
     unsigned bucket;
     unsigned id;
     int64_t due_ms;
-    int64_t ttr_end_ms; /* of the newest hand-over; 0: none */
-    bool is_acked;      /* whatever its state says */
+    int64_t ttr_end_ms; /* of the newest delivery; 0: none */
+    bool is_acked;      /* in any state */
 };
 
 static struct store {
@@ -25,12 +25,12 @@ static struct store {
     struct fake_wire from[SIM_NODES];
     struct fake_wire *back[SIM_NODES];
     struct token fence[SIM_BUCKETS];
-    struct token effect[SIM_BUCKETS]; /* newest, as the judge has seen it */
-    struct token moved;               /* highest that has moved */
+    struct token effect[SIM_BUCKETS]; /* the newest token with an effect */
+    struct token moved;               /* the highest token that has moved a job */
     struct list jobs;
     unsigned pushed, acked, fenced;
     bool is_stopped;
-    int64_t way_ms; /* to it: the longer, the more is under way when something breaks */
+    int64_t way_ms; /* a script's way; a longer way has more under way when a fault comes */
 } store;
 
 /* ---- the judge's part ---- */
@@ -78,7 +78,7 @@ static void look(struct sim_note *n)
     }
 }
 
-/* These, and it is not looked at them again. */
+/* Moves the jobs of the note without looking at their state again. */
 static void move(const struct sim_note *n)
 {
     LIST_EACH (link, &store.jobs) {

@@ -5,23 +5,23 @@
 #include "ha/sim/faults.h"
 #include "ha/sim/judge.h"
 
-/* How soon a leader is back when one node was lost: its session ends T after it was heard, in
- * whole ticks and by a ping that may be half a tick late; then the standing delay, and a few
- * round trips. */
+/* How soon a leader is back after the loss of one node: the session ends T after it was last
+ * heard, in whole ticks, and a ping may be half a tick late; then the delay of standing, and a
+ * few round trips. */
 #define ONE_GONE_MS (SIM_T + 2 * sim_tick_ms + SIM_T / 20 + 150)
 
-/* After a storm all may have lost their sessions, and the names of the old ones be taken for
- * that long: then a node has yet to join, and to prove a lease. */
+/* After a storm all nodes may have lost their sessions, and the old sessions hold their names
+ * for that long; then a node still has to join and to prove a lease. */
 #define ALL_GONE_MS (ONE_GONE_MS + SIM_T)
 
 static struct timers world;
 static struct timer next_fault;
 static struct sim_result result;
-static bool has_preferences; /* after a fault the lead may go back */
+static bool has_preferences; /* so the lead may go back after a fault */
 
 /* ---- time ---- */
 
-/* All that have timers and run. */
+/* The timers of all parts that run. */
 static unsigned sources(struct timers *all[])
 {
     unsigned count = 0;
@@ -57,7 +57,7 @@ static bool still_runs(const struct timers *ts)
     return false;
 }
 
-/* The next that happens, of one of them. False: nothing until then. */
+/* Makes the next event happen. False: there is none until `until_ms`. */
 static bool step(int64_t until_ms)
 {
     struct timers *all[3 + SIM_SERVERS + SIM_NODES];
@@ -104,7 +104,7 @@ static void run(int64_t ms)
     run_to(sim_now + ms);
 }
 
-/* Returns how long it took; more than `ms` is a failure. */
+/* Returns how long it took until a leader was there; more than `ms` is a failure. */
 static int64_t await_leader(int64_t ms, const char *after)
 {
     int64_t begin = sim_now, limit = sim_now + ms;
@@ -122,7 +122,7 @@ static void longest(int64_t *most, int64_t ms)
         *most = ms;
 }
 
-/* All faults are over, and ZooKeeper has found together. */
+/* Waits, with all faults over, until ZooKeeper's servers have found together. */
 static void await_back(int64_t limit_ms)
 {
     int64_t limit = sim_now + (SIM_SYNC_TICKS + 3) * sim_tick_ms;
@@ -216,7 +216,9 @@ static void await_all_acked(void)
     }
 }
 
-/* Whoever scans has its znode again: a session that has ended takes the older one with it. */
+/* Waits until every scanning node has its znode again: an ended session has deleted the old
+ * one.
+ */
 static void await_shares(void)
 {
     int64_t limit = sim_now + ALL_GONE_MS;
@@ -243,7 +245,7 @@ static void end(void)
     timers_fini(&world);
 }
 
-/* At most one more for each fault; and where one is preferred, it takes the lead back. */
+/* At most one lead more for each fault; a preferred node may also take the lead back. */
 static void judge_leads(void)
 {
     unsigned most = sim_fault_count() + 1;

@@ -1,4 +1,4 @@
-/* A run: a cluster by a seed, its faults, and the verdict. */
+/* A run: a cluster and its faults, made from a seed, and the verdict. */
 #ifndef DUEQ_HA_SIM_WORLD_H
 #define DUEQ_HA_SIM_WORLD_H
 
@@ -7,13 +7,13 @@
 
 struct sim_result {
     unsigned faults, leads, acked, fenced, zk_leaders;
-    int64_t longest_ms; /* without a leader, in a run of single faults of one node */
-    int64_t back_ms;    /* longest until a leader was back after all was mended */
-    int64_t lasted_ms;  /* virtual */
+    int64_t longest_ms; /* longest time without a leader, with single faults of one node */
+    int64_t back_ms;    /* longest time until a leader was back after all was mended */
+    int64_t lasted_ms;  /* virtual time of the run */
 };
 
-/* True: all promises were kept. Else sim_failure() says which was not, and sim_trace_dump()
- * what happened before. */
+/* True: all promises were kept. Else sim_failure() names the broken one, and sim_trace_dump()
+ * prints the events before. */
 bool sim_run(uint64_t seed, struct sim_result *result);
 
 #endif

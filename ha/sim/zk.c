@@ -61,7 +61,7 @@ void sim_zk_freeze(unsigned server, bool is_frozen)
         return;
     if (timer_is_armed(&s->expiry))
         sim_arm(&s->timers, &s->expiry, sim_between(0, 40));
-    for (unsigned i = 0; i < SIM_SERVERS; i++) { /* another thread than that of the clients */
+    for (unsigned i = 0; i < SIM_SERVERS; i++) { /* another thread than the clients' */
         if (timer_is_armed(&s->from[i].timer))
             sim_arm(&s->timers, &s->from[i].timer, sim_between(0, 40));
     }

@@ -1,5 +1,5 @@
-/* The connections of a server's clients: as they begin and end, and what is sent back on them.
- * Watches end with them.
+/* The connections of a server's clients: their beginning, their end, and the messages to
+ * clients. Watches end with the connection.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,7 @@ void sim_conn_open(struct sim_client *client, struct sim_server *s, unsigned con
     client->conn = conn;
 }
 
-/* What it has sent may still arrive. */
+/* Requests that the client has sent may still arrive. */
 void sim_conn_let_go(struct sim_conn *conn)
 {
     if (conn->client)

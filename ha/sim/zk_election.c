@@ -1,5 +1,5 @@
-/* Which of the three servers leads: one of two that talk to each other and have nobody. A
- * follower's log becomes that of its leader.
+/* The election among the three servers: one of two or three that can talk to each other and
+ * have no leader. A follower's log becomes its leader's.
  */
 #include <assert.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static bool is_looking(const struct sim_server *s)
     return s->is_up && !s->is_frozen && s->role == SIM_LOOKING;
 }
 
-/* What only it has logged, and nobody ever decided, is dropped. */
+/* Entries that only this server has logged, and that were never decided, are dropped. */
 static void follow(struct sim_server *s, struct sim_server *leader)
 {
     struct sim_follower *f = &leader->followers[s->number];
@@ -80,7 +80,6 @@ static bool is_patient(const struct sim_server *s)
     return sim_now < s->looking_since_ms + sim_zk.patience_ms;
 }
 
-/* One of two or three that can talk to each other, and none of whom has a leader. */
 static void elect(void)
 {
     for (unsigned i = 0; i < SIM_SERVERS; i++) {

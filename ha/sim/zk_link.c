@@ -1,4 +1,4 @@
-/* A leader of ZooKeeper and its followers: who is heard, and what they tell each other. */
+/* A ZooKeeper leader and its followers: their messages, and who is silent. */
 #include "ha/sim/zk_server.h"
 
 /* ---- sending ---- */

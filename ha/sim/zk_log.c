@@ -1,4 +1,5 @@
-/* The log: what a leader takes up, a quorum logs, and every server applies in the same order.
+/* The log: a leader takes entries up, a quorum logs them, and every server applies them in the
+ * same order.
  */
 #include <stdlib.h>
 
@@ -90,7 +91,7 @@ void sim_zk_append(struct sim_server *leader, struct sim_entry *e)
     }
 }
 
-/* Of a leader: only from the connection on which the session was seen last. */
+/* A leader takes a write only from the connection on which its session was last seen. */
 void sim_zk_take(struct sim_server *leader, struct sim_entry *e)
 {
     if (e->kind == SIM_WRITE && !sim_zk_is_owner(leader, e->who.session, e->conn)) {

@@ -1,5 +1,5 @@
-/* What clients ask of their server, answered in the order in which it came: what the server
- * knows itself waits for the writes before it, which go through the log.
+/* The requests of a server's clients, answered in the order in which they came: a read, which
+ * the server answers alone, waits for earlier writes, which go through the log.
  */
 #include <assert.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "ha/sim/fake_answer.h"
 #include "ha/sim/zk_server.h"
 
-/* ---- what the server answers alone ---- */
+/* ---- answers of the server alone ---- */
 
 static void serve(struct sim_conn *conn, const struct fake_message *m)
 {
@@ -116,10 +116,10 @@ void sim_zk_on_valid(struct sim_server *s, int64_t session, unsigned conn_id, bo
     else if (found)
         welcome(conn, found);
     else
-        sim_conn_close(conn); /* this server is behind: try again */
+        sim_conn_close(conn); /* this server lags behind: the client tries again */
 }
 
-/* Its session is at another server now. */
+/* The connection's session is at another server now. */
 void sim_zk_on_moved(unsigned conn_id)
 {
     for (unsigned i = 0; i < SIM_SERVERS; i++) {
@@ -130,7 +130,7 @@ void sim_zk_on_moved(unsigned conn_id)
     }
 }
 
-/* ---- what comes from a client, and what has become of it ---- */
+/* ---- requests, and their outcomes ---- */
 
 void sim_zk_on_request(struct fake_wire *w, struct fake_message *m)
 {
@@ -140,7 +140,7 @@ void sim_zk_on_request(struct fake_wire *w, struct fake_message *m)
     if (conn->session)
         sim_zk_touch(s, conn->session);
     if (m->kind == FAKE_WRITE) {
-        write_znodes(conn, m); /* keeps it */
+        write_znodes(conn, m); /* keeps the message */
         return;
     }
     if (m->kind == FAKE_CONNECT) {

@@ -1,5 +1,5 @@
-/* Inside the three servers: what each of them knows, and what the files of zk.h's list ask
- * of one another. Nobody else includes this.
+/* Inside the three servers: the state of each, and the functions that the zk_*.c files of
+ * zk.h's list share. No other file includes this.
  */
 #ifndef DUEQ_HA_SIM_ZK_SERVER_H
 #define DUEQ_HA_SIM_ZK_SERVER_H
@@ -16,14 +16,14 @@ enum sim_entry_kind { SIM_WRITE, SIM_BEGIN_SESSION, SIM_END_SESSION };
 struct sim_entry {
     struct list link;
     enum sim_entry_kind kind;
-    unsigned epoch;             /* of ZooKeeper's leader that took it up */
+    unsigned epoch;             /* of the ZooKeeper leader that took the entry up */
     struct fake_message *write; /* WRITE */
     struct coord_credentials who;
     int64_t timeout_ms;
-    unsigned conn; /* whose request; 0: nobody's */
+    unsigned conn; /* the connection of the request; 0: none */
 };
 
-/* A session as a server has it from the log. */
+/* A session at one server, built from the log. */
 struct sim_session {
     struct list link;
     struct coord_credentials who;
@@ -33,7 +33,7 @@ struct sim_session {
     /* ZooKeeper's leader only. */
     int64_t end_ms;
     bool is_ending;
-    unsigned owner; /* the connection it was seen on last; 0: not since this one leads */
+    unsigned owner; /* the connection it was last seen on; 0: none under this leader */
 };
 
 enum sim_server_role { SIM_LOOKING, SIM_FOLLOWING, SIM_LEADING };
@@ -68,7 +68,7 @@ struct sim_server {
     unsigned link;
     int64_t heard_ms;
 
-    struct timer tick; /* half of one: pings, and a look at who is silent */
+    struct timer tick; /* each half tick: pings, and a check for silent servers */
 };
 
 /* A client's connection to a server. */
@@ -77,15 +77,15 @@ struct sim_conn {
     unsigned id;
     struct sim_server *server;
     struct sim_client *client; /* NULL: closed at its end */
-    const void *from;          /* that one, to compare */
-    unsigned connection;       /* the client's number of it */
+    const void *from;          /* the client, also after its end, to compare */
+    unsigned connection;       /* the client's number of this connection */
     int64_t session;           /* 0: not yet */
     struct fake_wire up;
     struct list waiting; /* requests, to be answered in order */
 };
 
 struct sim_zk {
-    struct timers timers; /* of those who look for a leader */
+    struct timers timers; /* of the election */
     struct timer election;
     struct sim_server servers[SIM_SERVERS];
     struct list entries;
@@ -118,8 +118,8 @@ void sim_zk_submit(struct sim_server *s, struct sim_entry *e); /* to its leader 
 void sim_zk_take(struct sim_server *leader, struct sim_entry *e);
 void sim_zk_append(struct sim_server *leader, struct sim_entry *e);
 void sim_zk_log(struct sim_server *s, struct sim_entry *e);
-void sim_zk_apply(struct sim_server *s);       /* the next of its log */
-void sim_zk_commit(struct sim_server *leader); /* all that a quorum has logged */
+void sim_zk_apply(struct sim_server *s);       /* the next entry of its log */
+void sim_zk_commit(struct sim_server *leader); /* all entries that a quorum has logged */
 
 /* ---- zk_session.c ---- */
 
@@ -128,7 +128,7 @@ void sim_zk_session_begin(struct sim_server *s, const struct sim_entry *e);
 void sim_zk_session_forget(struct sim_server *s, int64_t session);
 void sim_zk_touch(struct sim_server *s, int64_t session);
 
-void sim_zk_prolong_all(struct sim_server *leader); /* it has just begun to lead */
+void sim_zk_prolong_all(struct sim_server *leader); /* when it begins to lead */
 bool sim_zk_is_owner(struct sim_server *leader, int64_t session, unsigned conn);
 void sim_zk_end(struct sim_server *leader, struct sim_session *s); /* proposes it */
 void sim_zk_arm_expiry(struct sim_server *leader);
@@ -138,16 +138,16 @@ void sim_zk_on_expiry(struct timer *timer);
 void sim_zk_revalidate(struct sim_server *s, int64_t session, unsigned conn);
 bool sim_zk_prove(struct sim_server *leader, int64_t session, unsigned conn);
 
-/* A follower tells whom it has heard, and its leader takes that up. */
+/* A follower reports the sessions it has heard; its leader touches them. */
 void sim_zk_report(struct sim_server *s);
 void sim_zk_take_report(struct sim_server *leader, const struct sim_note *n);
 
 /* ---- zk_conn.c ---- */
 
 void sim_conn_open(struct sim_client *client, struct sim_server *s, unsigned connection);
-void sim_conn_let_go(struct sim_conn *conn); /* its client has closed it, or is gone */
-void sim_conn_close(struct sim_conn *conn);  /* the server does */
-struct sim_conn *sim_conn_find(struct sim_server *s, unsigned id); /* NULL: not any more */
+void sim_conn_let_go(struct sim_conn *conn); /* the client has closed it, or is gone */
+void sim_conn_close(struct sim_conn *conn);  /* the server closes it */
+struct sim_conn *sim_conn_find(struct sim_server *s, unsigned id); /* NULL: it has ended */
 struct fake_message *sim_conn_message(const struct sim_conn *conn, enum fake_kind kind);
 void sim_conn_answer(struct sim_conn *conn, struct fake_message *m);
 

@@ -1,5 +1,5 @@
-/* Sessions: each server has them from the log, and only ZooKeeper's leader knows when one ends.
- * It hears of those at a follower by that one's report.
+/* Sessions: each server has them from the log, and only ZooKeeper's leader knows when a session
+ * ends. Followers report their clients' sessions to the leader.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +105,7 @@ bool sim_zk_is_owner(struct sim_server *leader, int64_t session, unsigned conn)
     struct sim_session *s = sim_zk_session(leader, session);
 
     if (!s || s->is_ending)
-        return true; /* it ends anyway, by the log's order */
+        return true; /* its end is in the log before, and decides */
     if (s->owner == 0)
         s->owner = conn;
     return s->owner == conn;
@@ -140,7 +140,7 @@ void sim_zk_on_expiry(struct timer *timer)
     sim_zk_arm_expiry(leader);
 }
 
-/* ---- those that move ---- */
+/* ---- sessions that move ---- */
 
 bool sim_zk_prove(struct sim_server *leader, int64_t session, unsigned conn)
 {

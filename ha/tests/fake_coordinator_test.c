@@ -1,6 +1,4 @@
-/* The fake itself: what the port promises, without an election. That it agrees with the real
- * one is the contract test's business.
- */
+/* The fake itself, without an election. The contract test compares it with the real one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* A node that cannot have the virtual address: no client would reach it there. */
+/* A node that cannot have the virtual address: clients would not reach it there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static unsigned changes(void)
     return nodes[0].promoted + nodes[1].promoted + nodes[2].promoted;
 }
 
-/* Looking finds nothing, and putting it fails: for `ms`, on all nodes. */
+/* For `ms` the checks of all nodes find nothing wrong, and putting the address fails. */
 static void nobody_can_put_it(int64_t ms)
 {
     for (; ms > 0; ms -= 100) {
@@ -115,7 +115,7 @@ static void on_stopped(void *arg)
 {
 }
 
-/* It has waited for one that can. */
+/* The new leader has waited for a node that can have the address. */
 static void where_nobody_can_have_the_address_one_leads_all_the_same(void **state)
 {
     for (unsigned i = 0; i < NODES; i++)

@@ -1,5 +1,5 @@
-/* ZooKeeper is away: the leader goes on while every member agrees; and set-ups that are
- * refused. */
+/* Without ZooKeeper the leader goes on while every member agrees; and set-ups that are refused.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static void the_leader_goes_on_and_is_the_same_afterwards(void **state)
     assert_int_equal(nodes[old].promoted, 1);
 }
 
-/* The epochs begin anew: with which a member has led before says nothing. */
+/* The epochs begin anew: the epoch of a member's earlier lead says nothing. */
 static void it_goes_on_after_a_wipe_too(void **state)
 {
     for (unsigned n = 0; n < 2 * NODES; n++) {
@@ -71,7 +71,7 @@ static void one_member_that_is_silent_ends_it(void **state)
     nodes[other].is_silent = true;
     assert_in_range(await(is_not_led, T), T / 4, T * 2 / 3);
     nodes[other].is_silent = false;
-    run(3 * T); /* what ran out does not come back by promises */
+    run(3 * T); /* promises bring no lease back that has run out */
     assert_true(is_not_led());
     fake_ensemble_set_quorum(&ensemble, true);
     await(is_led, 2 * T);
@@ -162,7 +162,7 @@ static void a_promise_lasts_as_long_as_the_asker_counts(void **state)
     zookeeper_is_back_for_all_but_the_leader();
 }
 
-/* Whom it has promised what it has forgotten; `members` says it. */
+/* The node has forgotten its promises, but `members` has the leader's T. */
 static void who_restarts_waits_as_long_as_the_leader_counts(void **state)
 {
     setup_long_then_restart_the_others_short(state);
@@ -251,7 +251,7 @@ static void nobody_promises_to_a_leader_that_is_deposed_or_while_it_leads(void *
     assert_false(p->on_question(p, "nx", &q));
 }
 
-/* Redis has shown it a token that ZooKeeper has not: it was cut off from that meanwhile, say.
+/* Redis has shown the node a token that ZooKeeper has not, because it was cut off, for example.
  */
 static void nobody_promises_below_the_token_that_redis_has_shown(void **state)
 {
@@ -274,7 +274,7 @@ static bool other_leads(void)
     return leader() == (int)other;
 }
 
-/* Its own lead is known to it, whatever a backup of ZooKeeper's data says. */
+/* The node knows its own lead, in spite of a backup of ZooKeeper's data. */
 static void nobody_promises_below_the_token_it_has_led_with(void **state)
 {
     struct peer_question q = {.seq = 1};
@@ -297,7 +297,7 @@ static void nobody_promises_below_the_token_it_has_led_with(void **state)
     assert_true(p->on_question(p, "nx", &q));
 }
 
-/* It would keep itself from standing, if its own leader died. */
+/* The promise would keep the node from standing if its own leader died. */
 static void a_long_way_to_zookeeper_is_not_taken_for_a_lost_quorum(void **state)
 {
     struct peer_question q = {.token = status_of(old).role->token, .seq = 1};
@@ -333,7 +333,7 @@ static void nobody_promises_while_its_own_attempt_is_not_answered(void **state)
     await(is_led, T);
 }
 
-/* However it came to that: who has promised gives the lead away. */
+/* A node that has promised gives a lead away, however it got the lead. */
 static void who_finds_itself_elected_looks_at_its_promise(void **state)
 {
     struct coord_change lead = {.kind = COORD_CREATE_EPHEMERAL,
@@ -355,7 +355,7 @@ static void who_finds_itself_elected_looks_at_its_promise(void **state)
     await(is_led, 2 * T);
 }
 
-/* It may stand from the moment in which its addition was sent: the answer says nothing. */
+/* A member may stand from the moment its addition is sent, whatever the answer. */
 static void one_whose_addition_is_not_answered_is_asked_too(void **state)
 {
     unsigned added = (old + 2) % NODES;
@@ -395,7 +395,7 @@ static void with_stop_nobody_promises_and_the_leader_stops(void **state)
     await(is_not_led, T * 2 / 3);
 }
 
-/* Nobody is told that the connection is no good: neither the leader nor the members. */
+/* The connections go mute: neither the leader nor the members are told. */
 static void the_leader_goes_on_when_all_are_cut_off_in_silence(void **state)
 {
     for (int64_t after = 0; after < T / 6; after += 20) {
@@ -458,8 +458,9 @@ static void a_session_timeout_that_is_not_granted_is_refused_with_what_was(void 
     assert_int_equal(nodes[0].zk.base.session, COORD_SESSION_CLOSED);
 }
 
-/* What is advised is four ticks at least, whatever the servers say of theirs: a stock server
- * grants two. */
+/* The advice is at least four ticks, even if the servers grant fewer: a stock server grants
+ * two.
+ */
 static void what_is_advised_for_a_session_timeout_is_granted_and_sound(void **state)
 {
     static const struct {
@@ -519,7 +520,7 @@ static void servers_that_do_not_tell_their_tick_are_no_reason_to_end(void **stat
     assert_int_equal(status_of(0).tick_ms, 0);
 }
 
-/* An operator who lets them tell must not stop all nodes with that. */
+/* An operator who puts `conf` into the whitelist must not stop all nodes. */
 static void a_tick_that_is_told_later_is_shown_and_ends_nobody(void **state)
 {
     world_setup(state);
@@ -577,7 +578,7 @@ static void restart_one_that_does_not_lead(void **state)
     assert_int_equal(role_of(other), ROLE_OFFLINE);
 }
 
-/* A quorum that comes back gives each session a fresh T: also that of the process that died. */
+/* A quorum that comes back gives every session a fresh T, a dead process's session, too. */
 static void an_old_session_that_a_lost_quorum_prolongs_is_no_duplicate(void **state)
 {
     restart_one_that_does_not_lead(state);

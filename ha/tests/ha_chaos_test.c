@@ -1,6 +1,6 @@
-/* Faults at random, by seed: at every millisecond at most one node may act, tokens only grow,
- * and when the faults end somebody leads, and all know the same scanners. HA_CHAOS_SEED=N runs
- * one seed; with HA_TEST_LOG=1 it tells.
+/* Random faults, by seed: at every millisecond at most one node may act, and tokens only grow;
+ * after the faults a node leads, and all know the same scanners. HA_CHAOS_SEED=N runs one seed,
+ * HA_TEST_LOG=1 prints the log.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -135,7 +135,7 @@ static void want(const char *name, int64_t in_ms)
     znode_put("/dueq/main/control", text);
 }
 
-/* Who was to lead is wanted no more, or is gone. */
+/* The wanted node is wanted no more, or is gone. */
 static void lose_the_successor(unsigned i)
 {
     if (below(2)) {

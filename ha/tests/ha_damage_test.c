@@ -1,5 +1,5 @@
-/* Znodes that were damaged, are full or cannot be read: nothing stands still without a word,
- * and what does not matter costs nothing. */
+/* Znodes that are damaged, full or unreadable: a node that cannot go on says why, and damage
+ * that does not matter stops nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -112,7 +112,7 @@ static void new_nodes_that_come_together_are_all_seen(void **state)
     assert_true(sees("newb") && !sees("newa"));
 }
 
-/* A number that nobody can have is not waited for. */
+/* A node does not wait for a T that no node can have. */
 static void a_session_timeout_that_cannot_be_is_ignored(void **state)
 {
     unsigned old;
@@ -184,7 +184,7 @@ static void an_epoch_of_redis_that_cannot_be_is_said(void **state)
     assert_non_null(strstr(status_of(0).refused, "Redis"));
 }
 
-/* So does ZooKeeper answer each call of a node with another password. */
+/* ZooKeeper answers so to each call of a node with another password. */
 static void calls_that_are_denied_are_refused_with_what_to_look_at(void **state)
 {
     node_start(0);
@@ -211,7 +211,7 @@ static unsigned lines_in(const char *path)
     return lines;
 }
 
-/* Its znodes cannot be read, and cannot be made: one thing is said, and once. */
+/* The node can neither read nor create znodes: one fault is reported, once. */
 static void what_is_refused_for_two_reasons_is_told_once(void **state)
 {
     char path[] = "/tmp/ha_damage_test.XXXXXX";
@@ -242,7 +242,7 @@ static void a_history_that_may_not_be_read_ends_no_node(void **state)
     assert_non_null(strstr(status_of(1).refused, "history"));
 }
 
-/* What is missing is written once it may be. */
+/* The missing line is written as soon as that is allowed. */
 static void a_history_that_may_not_be_written_is_tried_now_and_then(void **state)
 {
     unsigned changes, next;
@@ -370,7 +370,7 @@ static void a_history_that_cannot_be_read_delays_no_failover(void **state)
     }
 }
 
-/* A node with ha.auth in a cluster without: what it writes only it can read. */
+/* A node with ha.auth in a cluster without: only that node can read its znodes. */
 static void a_node_that_others_cannot_read_is_told_on_both_sides(void **state)
 {
     node_start(0);
@@ -390,7 +390,7 @@ static void a_node_that_others_cannot_read_is_told_on_both_sides(void **state)
     assert_true(status_of(0).nodes[1].is_member);
 }
 
-/* The fault is the other one's: who comes later is not ended by it. */
+/* The fault is another node's: a node that comes later does not end because of it. */
 static void a_node_that_cannot_be_read_ends_nobody(void **state)
 {
     node_start(0);

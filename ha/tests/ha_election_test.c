@@ -1,4 +1,4 @@
-/* Who leads, and who does when that one is gone. */
+/* Elections: the first leader, and the next one when the leader is gone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -147,7 +147,7 @@ static void an_answer_that_was_lost_elects_one_in_the_end(void **state)
     three_nodes_setup(state);
 }
 
-/* What is changed while an attempt is on its way was not known to who stands: it fails. */
+/* The attempt fails if a znode changes while it is on its way, because it did not know that. */
 static void the_world_changes_under_an_attempt(const char *path, const char *text)
 {
     int64_t session;
@@ -157,7 +157,7 @@ static void the_world_changes_under_an_attempt(const char *path, const char *tex
     node_kill((unsigned)old);
     ensemble.delay_ms = 20;
     fake_ensemble_expire(&ensemble, session);
-    run(70); /* word of it, a read and its answer: the attempt is on its way */
+    run(70); /* the notice, a read and its answer: the attempt is on its way */
     assert_true(is_not_led());
     znode_put(path, text);
     for (int64_t ms = 0; ms < 3 * T; ms++) {
@@ -360,7 +360,7 @@ static void who_could_not_stand_meanwhile_waits_from_anew(void **state)
     assert_int_equal(leader(), (int)wanted);
 }
 
-/* Its lease is not proven now, so that it stands late; and still it is to lead. */
+/* The node's lease is not proven now, so it stands late; still it must lead. */
 static void who_gave_the_lead_away_lets_the_preferred_one_lead(void **state)
 {
     world_setup(state);

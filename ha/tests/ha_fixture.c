@@ -141,7 +141,7 @@ static void count_acting(void)
 static void turn(struct timers *timers)
 {
     for (int i = 0; timers_run(timers, now) == 0; i++)
-        assert_true(i < 1000); /* nobody turns for ever */
+        assert_true(i < 1000); /* no node wakes itself for ever */
 }
 
 static void pass_a_millisecond(void)

@@ -1,7 +1,7 @@
 /* Three nodes, a fake ensemble and links between the nodes, in virtual time.
  *
- * Every millisecond that passes the promise is checked that at most one node may act, or hold.
- * A frozen node's timers stand still while its clock goes on.
+ * At every millisecond the fixture checks that at most one node may act, or hold. A frozen
+ * node's timers stand still while its clock goes on.
  */
 #ifndef DUEQ_HA_TESTS_HA_FIXTURE_H
 #define DUEQ_HA_TESTS_HA_FIXTURE_H
@@ -25,18 +25,18 @@ struct member {
     bool is_alive, is_frozen;
     bool is_silent;     /* its peer link */
     bool drains;        /* answers DRAINING with ha_drained() at once; default */
-    bool is_store_mute; /* the test says what its Redis does; else it is up from the start */
+    bool is_store_mute; /* the test calls ha_store_is(); else Redis is up from the start */
     bool is_left, is_stopped;
     struct coord_credentials told;
     unsigned peer_count;
     char refused[320];
     unsigned promoted, demoted;
-    /* Of on_scanners, the newest: "na nb", in the order of the alphabet. */
+    /* The list of the newest on_scanners: "na nb", sorted. */
     bool is_inside; /* a call: it must not come now */
     uint64_t view;
     char scanners[64];
-    unsigned views;                   /* so many were told */
-    enum role_reason why[ROLE_COUNT]; /* the newest by which it entered a role */
+    unsigned views;                   /* number of on_scanners */
+    enum role_reason why[ROLE_COUNT]; /* the newest reason for entering each role */
 };
 
 extern struct fake_ensemble ensemble;
@@ -44,7 +44,7 @@ extern struct member nodes[NODES];
 extern int64_t now, wall_offset;
 extern unsigned acting_max; /* at any time, since the set-up */
 
-/* A cluster without nodes; then options may be changed, and nodes be started. */
+/* A cluster without nodes: the test may change options, then start nodes. */
 int world_setup(void **state);
 int world_teardown(void **state);
 int three_nodes_setup(void **state); /* all started, one leads */
@@ -56,13 +56,13 @@ void node_scans(unsigned i, bool is_scanning); /* where it shares: from its star
 
 void run(int64_t ms);
 
-/* Runs until it holds, `ms` at most; then the test fails. Returns how long it took. */
+/* Runs until holds(), and fails after `ms`. Returns how long it took. */
 int64_t await(bool (*holds)(void), int64_t ms);
 
 /* The names under scanners/, as the ensemble has them: "na nb". */
 const char *scanners_there(void);
 
-int leader(void); /* which may act; -1: none */
+int leader(void); /* the node that may act, or -1 */
 bool is_led(void);
 bool is_not_led(void);
 enum role_state role_of(unsigned i);
@@ -78,12 +78,12 @@ void lose_the_quorum(void);
 void find_the_quorum(void);
 void expire_all(void); /* every session */
 
-/* From now on reads and lists of paths in which `part` occurs, and writes whose first change
- * does, end so at node `i`, whatever was done; NULL: no more. Of one node at a time, started
- * before. */
+/* From now on reads and lists with `part` in their path, and writes with it in the path of
+ * their first change, end with `status` at node `i`, whatever was done; NULL: no more. For one
+ * node at a time, already started. */
 void calls_fail(unsigned i, const char *part, enum coord_status status);
 void reads_fail(unsigned i, const char *part, enum coord_status status); /* writes do not */
-/* Writes do, and write nothing; reads do not. */
+/* The same for writes only, which write nothing. */
 void writes_fail(unsigned i, const char *part, enum coord_status status);
 unsigned calls_failed(void); /* since one of these was called */
 void calls_succeed(void);    /* all of them, again */

@@ -1,5 +1,5 @@
-/* Every write brings what it was decided on: the versions of what was read. What somebody else
- * changes while it is on its way makes it fail, and is not overwritten.
+/* Every write carries the versions of the znodes that its decision rests on. If another node
+ * changes one of these meanwhile, the write fails and overwrites nothing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static void await_on_its_way(const struct coord_request *request)
     assert_true(request->is_in_flight);
 }
 
-/* `put` is at `path` while the write is on its way. That fails, and `kept` is as it was then.
+/* `put` is written to `path` while the write is on its way: the write fails, and `kept` stays.
  */
 static void is_refused(const struct coord_request *request, const char *path, const char *put,
                        const char *kept)
@@ -65,7 +65,7 @@ static struct coord_request *stand_next(void)
     return &nodes[next].ha->election.request;
 }
 
-/* Two leads would have the same token: one was elected meanwhile, and went. */
+/* Another leader was elected meanwhile, and went: two leads would have the same token. */
 static void an_election_does_not_take_an_epoch_back(void **state)
 {
     is_refused(stand_next(), EPOCH, "epoch 9\n", EPOCH);
@@ -115,7 +115,7 @@ static void who_is_deposed_adds_no_member(void **state)
     is_refused(add_one(), EPOCH, "epoch 7\n", MEMBERS);
 }
 
-/* A request for who leads already: it is taken back. */
+/* A request for the node that leads already is cleared. */
 static struct coord_request *take_a_request_back(void)
 {
     char request[96];

@@ -1,4 +1,4 @@
-/* A leader stops before anybody else can be elected, and goes on when nobody was. */
+/* A leader stops before another node can be elected, and goes on if none was. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -256,8 +256,8 @@ static void one_whose_znode_was_taken_is_deposed(void **state)
     await(is_led, T);
 }
 
-/* What is done to its znode it is not told: its next beat looks for it, and does not wait for
- * the one in six with which it is read. */
+/* The leader gets no notice of changes to its znode. Its next beat checks the znode, and does
+ * not wait for the read with every sixth beat. */
 static void is_found_by_the_next_beat(void (*what)(void), void **state)
 {
     for (int beats = 0; beats < 6; beats++) {
@@ -299,8 +299,8 @@ static void a_beat_finds_that_the_znode_is_of_another_epoch(void **state)
     is_found_by_the_next_beat(depose, state);
 }
 
-/* It was deposed by force while it stood still; its session lives, and its give-away goes out
- * before it hears of that. */
+/* The leader was deposed by force while it stood still. Its session lives, and its give-away
+ * goes out before it hears of the new leader. */
 static void a_give_away_does_not_take_the_znode_of_a_successor(void **state)
 {
     unsigned next = (old + 1) % NODES;
@@ -320,7 +320,7 @@ static void a_give_away_does_not_take_the_znode_of_a_successor(void **state)
     assert_int_equal(role_of(old), ROLE_STANDBY);
 }
 
-/* `after_ms`: since the newest beat was answered. False: that word was read first. */
+/* `after_ms`: since the newest beat was answered. False: the notice was read first. */
 static bool lose_the_answer_to_a_give_away(unsigned next, int64_t after_ms)
 {
     char request[96];
@@ -367,7 +367,7 @@ static void a_give_away_whose_answer_is_lost_may_have_happened(void **state)
     assert_int_equal(role_of(old), ROLE_STANDBY);
 }
 
-/* One that was in flight when it was sent: it has found `leader` there before. */
+/* The beat was in flight when the give-away was sent, and found `leader` still there. */
 static void a_beat_of_before_says_nothing_of_a_give_away(void **state)
 {
     unsigned tried = 0;
@@ -412,7 +412,7 @@ static void one_whose_give_away_did_not_happen_leads_on(void **state)
     assert_int_equal(nodes[old].why[ROLE_LEADER], ROLE_NOT_TAKEN_REASON);
 }
 
-/* A beat that says nothing of `leader` would be a lease on what is gone. */
+/* A beat without a check of `leader` would prove a lease on a lead that is gone. */
 static void one_whose_znode_was_taken_while_it_was_away_does_not_resume(void **state)
 {
     fake_coordinator_link(&nodes[old].zk, FAKE_LINK_REFUSED);
@@ -474,7 +474,7 @@ static void tell_nobody(struct fake_tree *tree, const char *path, bool came_or_w
 {
 }
 
-/* A watch that is lost tells nothing. */
+/* A lost watch gives no notice. */
 static void a_leader_that_is_gone_is_missed_without_a_word_of_it(void **state)
 {
     ensemble.tree.on_change = tell_nobody;

@@ -1,5 +1,5 @@
-/* What operators want: another leader, gracefully or by force; no automatic failover; a stop.
- */
+/* Operators' requests carried out: another leader, gracefully or by force; no automatic
+ * failover; a stop. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -228,8 +228,8 @@ static bool is_lease_new(void)
     return status_of(old).lease_left_ms > T * 44 / 100;
 }
 
-/* The one by force dies while it waits. Who comes after it must wait as well, because the first
- * leader's lease may still run; run() sees to it that no two act. */
+/* The leader by force dies while it waits. Its successor must wait as well, because the first
+ * leader's lease may still run; run() checks that no two act. */
 static void who_follows_one_by_force_that_died_waits_too(void **state)
 {
     for (int64_t after = T / 3; after < T / 2; after += 10) {
@@ -262,7 +262,7 @@ static void without_its_redis_it_gives_the_lead_to_one_that_has_it(void **state)
     assert_int_equal(nodes[old].why[ROLE_DRAINING], ROLE_STORE_AWAY_REASON);
 }
 
-/* They ask it at different times. */
+/* The nodes ask Redis at different times. */
 static void while_the_others_are_about_to_miss_redis_too_the_leader_stays(void **state)
 {
     ha_store_is(nodes[old].ha, false);
@@ -414,7 +414,7 @@ static void who_gave_the_lead_away_stands_at_once_after_another_has_led(void **s
     assert_in_range(await(is_led, T), 1, T / 10);
 }
 
-/* Who is deposed by force may count in a longer T. */
+/* A leader deposed by force may have a longer T. */
 static void who_deposes_by_force_waits_as_long_as_the_deposed_one_counts(void **state)
 {
     world_setup(state);

@@ -1,5 +1,5 @@
-/* Operators' requests: what cannot be is refused at once with the reason, what is to come can
- * be taken back, and a pause says whose it is. */
+/* Operators' requests: an impossible one is refused at once with the reason, one for later can
+ * be cancelled, and a pause says which node was asked. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

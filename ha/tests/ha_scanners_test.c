@@ -1,5 +1,5 @@
-/* Who scans, in a cluster in which all nodes do: the znodes under scanners/ and what each node
- * is told of them, whoever leads. */
+/* Who scans, in a cluster in which all nodes do: the znodes under scanners/, and each node's
+ * on_scanners, under any leader. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -107,7 +107,7 @@ static void nothing_is_told_twice(void **state)
     assert_int_equal(nodes[0].views, before);
 }
 
-/* Whoever may not lead scans as well. */
+/* A node that may not lead scans as well. */
 static void it_takes_no_right_to_lead(void **state)
 {
     nodes[0].options.no_failover = true;
@@ -170,8 +170,8 @@ static void who_is_proven_dead_goes_at_once(void **state)
     assert_true(await_told("na nb", 100) < 20);
 }
 
-/* Its older session has the name until it ends, and stands for it: nobody need do anything
- * twice. */
+/* The node's older session keeps its name under scanners/ until that session ends, so the other
+ * nodes see no change until then. */
 static void who_comes_back_takes_its_older_sessions_place(void **state)
 {
     uint64_t before = nodes[0].view;
@@ -265,7 +265,7 @@ static void a_standby_stops_the_same_way(void **state)
     assert_null(strstr(scanners_there(), nodes[other].name));
 }
 
-/* While it serves its last clients it tells the others of what they bring. */
+/* While the node serves its last clients it tells the others of their jobs. */
 static void who_stops_knows_that_it_is_not_listed(void **state)
 {
     static const char *const without[NODES] = {"nb nc", "na nc", "na nb"};
@@ -496,7 +496,7 @@ static void a_redis_that_stands_still_for_all_moves_no_topics(void **state)
     assert_string_equal(scanners_there(), ALL);
 }
 
-/* They ask it at different times, when it stops and when it is back. */
+/* The nodes ask Redis at different times, when Redis stops and when it is back. */
 static void nor_where_the_nodes_notice_one_after_the_other(void **state)
 {
     unsigned before = nodes[0].views;
@@ -515,7 +515,7 @@ static void nor_where_the_nodes_notice_one_after_the_other(void **state)
     assert_int_equal(nodes[0].views, before);
 }
 
-/* It stays away until its own Redis answers, whatever becomes of the others'. */
+/* A cut-off node stays away until its own Redis answers, even if the others' fall silent. */
 static void who_was_cut_off_is_not_listed_before_its_redis_answers(void **state)
 {
     ha_store_is(nodes[1].ha, false);

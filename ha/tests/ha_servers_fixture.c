@@ -1,4 +1,4 @@
-/* ZooKeeper in the hands of a test: its znodes, its quorum, and calls that it spoils. */
+/* ZooKeeper in the hands of a test: its znodes, its quorum, and calls that are made to fail. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +83,7 @@ static void spoil(struct coord_call *call, const char *path)
     if (!failing.part || !strstr(path, failing.part))
         return;
     failing.count++;
-    failing.on_done = call->on_done; /* all asks have the same */
+    failing.on_done = call->on_done; /* the same for all requests */
     call->on_done = on_done_failing;
 }
 

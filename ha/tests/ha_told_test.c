@@ -1,4 +1,4 @@
-/* What people are told: who leads, as far as it is known, and why the lead changed. */
+/* Reports to people: who leads, as far as known, and why the lead changed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static void while_zookeeper_stands_still_no_leader_is_known(void **state)
     }
 }
 
-/* Its znode is there for T, but it proves nothing any more. */
+/* The leader's znode is there for T, but the leader proves nothing any more. */
 static void a_leader_that_is_silent_is_not_seen(void **state)
 {
     node_freeze(old, true);
@@ -128,7 +128,7 @@ static void a_session_that_ends_by_the_clock_timed_out(void **state)
                      newest_change()->without_leader_ms);
 }
 
-/* It acts from its freeze on no more, though its lease goes on. */
+/* The leader acts no more from its freeze on, though its lease goes on. */
 static void a_lead_taken_up_again_was_without_a_leader_while_it_stood_still(void **state)
 {
     int64_t begin = now, before = (int64_t)status_of(old).without_leader_total_ms, without;

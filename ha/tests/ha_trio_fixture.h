@@ -1,4 +1,4 @@
-/* The three nodes of ha_fixture.h by their parts: who leads at first, and the two others. */
+/* The three nodes of ha_fixture.h by their roles: the first leader, and the two others. */
 #ifndef DUEQ_HA_TESTS_HA_TRIO_FIXTURE_H
 #define DUEQ_HA_TESTS_HA_TRIO_FIXTURE_H
 
@@ -6,7 +6,7 @@
 
 extern unsigned old, next, third;
 
-int trio_setup(void **state);  /* three_nodes_setup(), and who is who */
+int trio_setup(void **state);  /* three_nodes_setup(), then names the roles */
 bool has_another_leader(void); /* than `old` */
 
 /* The newest line of the history, as the leader sees it; until the next call. */

@@ -1,5 +1,4 @@
-/* A virtual address: IPv4 or IPv6, without a prefix, because it is always that of one host
- * (/32, /128). Pure.
+/* A virtual address: IPv4 or IPv6, always of one host (/32, /128), so without a prefix. Pure.
  */
 #ifndef DUEQ_HA_VIP_ADDRESS_H
 #define DUEQ_HA_VIP_ADDRESS_H
@@ -25,16 +24,15 @@ struct vip_addresses {
     size_t count; /* 0: there is no virtual address */
 };
 
-/* "10.0.0.100" or "10.0.0.100,fd00::100". BAD_REQUEST: it is no such list, or one is there
- * twice, or one that no interface of a cluster can have (loopback, multicast, 0.0.0.0,
- * link-local); `to` is untouched. */
+/* Parses "10.0.0.100" or "10.0.0.100,fd00::100". BAD_REQUEST, `to` untouched: no such list, an
+ * address that is there twice, or one that no interface of a cluster can have (loopback,
+ * multicast, 0.0.0.0, link-local). */
 enum status vip_addresses_parse(struct vip_addresses *to, const char *text) MUST_CHECK;
 
-/* 4 or 16. */
+/* Length in bytes: 4 or 16. */
 size_t vip_address_len(const struct vip_address *a);
 
-/* Is it one of them? An IPv4 address that came over an IPv6 socket (::ffff:10.0.0.100) is, too.
- */
+/* Is the address in the list? Takes IPv4 from an IPv6 socket (::ffff:10.0.0.100), too. */
 bool vip_addresses_have(const struct vip_addresses *these, const struct sockaddr *address);
 
 #endif

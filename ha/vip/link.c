@@ -76,7 +76,7 @@ struct nlmsghdr *vip_rtnl_request(struct vip_rtnl *r, uint16_t type, uint16_t fl
     return r->request;
 }
 
-/* What a message says of the end of the answer: -1: it is not the end; 0, or an errno. */
+/* -1: the message is not the end of the answer; else the outcome, 0 or an errno. */
 static int end_of(const struct nlmsghdr *m)
 {
     const int *code = mnl_nlmsg_get_payload(m); /* of struct nlmsgerr the first field */
@@ -136,7 +136,7 @@ struct link_answer {
     bool has_mac;
 };
 
-/* One without IPv6 has nothing of that family. */
+/* An interface without IPv6 has no attribute of that family. */
 static bool is_ipv6_off(const struct nlattr *families)
 {
     const struct nlattr *family, *attr;
@@ -187,7 +187,7 @@ static void read_link(void *arg, const struct nlmsghdr *m)
     }
 }
 
-/* By its index, or by its name where that is 0. 0, or an errno. */
+/* Asks for an interface by its index, or by its name if that is 0. Returns 0 or an errno. */
 static int ask_for_link(struct vip_link *l, unsigned index, const char *name,
                         struct link_answer *answer)
 {
@@ -275,7 +275,7 @@ static uint32_t number_of(const unsigned char *ipv4)
     return (uint32_t)ipv4[0] << 24 | (uint32_t)ipv4[1] << 16 | (uint32_t)ipv4[2] << 8 | ipv4[3];
 }
 
-/* Subnets of one or two have no such addresses. */
+/* Subnets of one or two hosts have no such addresses. */
 static void match_edge(void *arg, const struct vip_entry *e)
 {
     struct edge_search *s = arg;
@@ -316,7 +316,7 @@ enum status vip_link_find(struct vip_link *l, const struct vip_address *a, const
     return STATUS_NOT_FOUND;
 }
 
-#define REMOVALS_MAX 16 /* interfaces that have it at once: one, but for accidents */
+#define REMOVALS_MAX 16 /* interfaces that have the address at once: normally one */
 
 struct vip_link *vip_link_new(void)
 {
@@ -402,7 +402,7 @@ int vip_link_list(struct vip_link *l, int family, unsigned index,
     return vip_rtnl_ask(l->rtnl, read_entry, &list);
 }
 
-/* Has a node put it? */
+/* Has a node put the address? */
 static bool vip_link_is_ours(const struct vip_link *l, const struct vip_entry *e,
                              const struct vip_address *a)
 {
@@ -450,7 +450,7 @@ enum vip_presence vip_link_presence(struct vip_link *l, const struct vip_address
         return VIP_IS_UNKNOWN;
     }
     if (s.found != VIP_IS_NOWHERE && !if_indextoname(s.where, name))
-        snprintf(name, IF_NAMESIZE, "?"); /* it has just gone */
+        snprintf(name, IF_NAMESIZE, "?"); /* the interface has just gone */
     return s.found;
 }
 
@@ -509,8 +509,8 @@ enum vip_put vip_link_put(struct vip_link *l, const struct vip_address *a, unsig
         *why = l->why;
         return VIP_PUT_FAILED;
     }
-    /* Where its lifetime ends between the list and this, it is put anew and called renewed: it
-     * is announced when that is due. Some microseconds of a second. */
+    /* If its lifetime ends between the list and this call, a matter of microseconds, the
+     * address is put anew and reported as renewed: the next regular announcement follows. */
     error =
         change(l, RTM_NEWADDR, is_new ? NLM_F_CREATE | NLM_F_EXCL : NLM_F_REPLACE, a, index);
     if (error)
@@ -560,7 +560,7 @@ unsigned vip_link_remove(struct vip_link *l, const struct vip_address *a)
     int error = vip_link_list(l, a->family, 0, look_for_it, &s);
     unsigned removed = 0;
 
-    /* What was listed until then goes in any case. */
+    /* The addresses listed before an error are removed in any case. */
     for (unsigned i = 0; i < s.ours_count; i++) {
         int code = change(l, RTM_DELADDR, 0, a, s.ours[i]);
 

@@ -1,16 +1,16 @@
 /* Addresses of the interfaces, over rtnetlink. Each call talks to the kernel and returns with
- * its answer, in some ten microseconds; it needs no loop, so the warden can use it as well.
+ * its answer, in some ten microseconds. No loop is needed, so the warden can use it as well.
  *
- * An address is put as that of one host (/32, /128), so without a route to others
+ * An address is put as that of one host (/32, /128), without a route to others
  * (IFA_F_NOPREFIXROUTE), IPv6 usable at once (IFA_F_NODAD), and with a lifetime: the kernel
- * takes it away when nobody renews it, within VIP_LIFETIME_S and some (kernels from 6.13 on are
- * lazy: seen up to 3 s). By these marks an address that a node has put is known; what has
- * others, by hand or from DHCP, is somebody else's, and neither changed nor removed.
+ * removes an address that nobody renews, within VIP_LIFETIME_S and some (kernels from 6.13 on
+ * are lazy: seen up to 3 s). These marks identify an address that a node has put. An address
+ * with other marks, put by hand or DHCP, is foreign, and neither changed nor removed.
  *
- * The preferred lifetime of IPv6 is 0: what this host connects to then sees its own address,
- * and survives when the virtual one moves. IPv4 has no such choice, and needs none: the first
- * address of the interface's subnet is taken, which is the host's. There it is as long as the
- * other one, for one of 0 would only look like an error.
+ * The preferred lifetime of IPv6 is 0: this host's own connections then use its other address,
+ * and survive when the virtual one moves. IPv4 needs no such mark: the kernel takes the first
+ * address of the interface's subnet, which is the host's. There the preferred lifetime equals
+ * the valid one, because 0 would only look like an error.
  */
 #ifndef DUEQ_HA_VIP_LINK_H
 #define DUEQ_HA_VIP_LINK_H
@@ -26,8 +26,8 @@
 /* Questions to the kernel's rtnetlink, each with its answer: no loop, no callback that comes
  * later.
  *
- * The kernel does the work while the question is sent, so the answer is there at once. What an
- * earlier question is answered after all is known by its number, and left out.
+ * The kernel does the work while the question is sent, so the answer is there at once. A late
+ * answer to an earlier question is known by its number, and skipped.
  */
 
 struct vip_rtnl;
@@ -36,13 +36,13 @@ struct vip_rtnl;
 struct vip_rtnl *vip_rtnl_new(void);
 void vip_rtnl_free(struct vip_rtnl *r); /* NULL is fine */
 
-/* A new question, for mnl_attr_put*(). `extra_bytes` of the type's own header come to *extra,
- * zeroed. Valid until the next. */
+/* A new question, for mnl_attr_put*(). *extra is the type's own header: `extra_bytes`, zeroed.
+ * Valid until the next question. */
 struct nlmsghdr *vip_rtnl_request(struct vip_rtnl *r, uint16_t type, uint16_t flags,
                                   size_t extra_bytes, void *extra);
 
-/* Asks the newest question. 0, or the errno of what went wrong. `on_item`, which may be NULL,
- * gets each message of the answer; of a list that changed meanwhile, which is read again, some
+/* Asks the newest question. Returns 0 or an errno. `on_item`, which may be NULL, gets each
+ * message of the answer. A list that changed meanwhile is read again, so some messages come
  * twice. */
 int vip_rtnl_ask(struct vip_rtnl *r, void (*on_item)(void *arg, const struct nlmsghdr *item),
                  void *arg) MUST_CHECK;
@@ -58,11 +58,11 @@ struct vip_interface {
     char name[IF_NAMESIZE];
     unsigned char mac[6];
     bool is_up;        /* and has a carrier */
-    bool is_unplugged; /* it would be up, but has none: the cable is out */
+    bool is_unplugged; /* up but without a carrier: the cable is out */
     bool is_ipv6_off;  /* sysctl disable_ipv6 */
 };
 
-/* Why an address could not be there, or would reach nobody; NULL: it could. */
+/* Why the address could not be on the interface, or would reach nobody; NULL: it could. */
 static inline const char *vip_interface_trouble(const struct vip_interface *on,
                                                 const struct vip_address *a)
 {
@@ -75,27 +75,27 @@ static inline const char *vip_interface_trouble(const struct vip_interface *on,
                : NULL;
 }
 
-/* Where the address belongs: the interface `name`, or, "", the one that has an address of the
- * same subnet, of several the smallest subnet's. NOT_FOUND with `why`, for people: no such
- * interface, or none fits. WRONG_STATE with `why`: it has no hardware address (loopback, a
- * tunnel), so neighbours could not be told. IO_ERROR with `why`. It is valid until the next
- * call. */
+/* Finds the interface of the address: `name`, or for "" the interface with an address of the
+ * same subnet, of several the smallest subnet's. `why` is for people and valid until the next
+ * call. NOT_FOUND: no such interface, or none fits. WRONG_STATE: the interface has no hardware
+ * address (loopback, a tunnel), so neighbours could not be told. IO_ERROR: the kernel refused.
+ */
 enum status vip_link_find(struct vip_link *l, const struct vip_address *a, const char *name,
                           struct vip_interface *found, const char **why) MUST_CHECK;
 
-/* As it is now. As vip_link_find(). */
+/* Reads the interface's present state. Status and `why` as vip_link_find(). */
 enum status vip_link_look(struct vip_link *l, unsigned index, struct vip_interface *found,
                           const char **why) MUST_CHECK;
 
-/* Puts it, or gives it a new lifetime. *why where it FAILED. */
+/* Puts the address, or gives it a new lifetime. Sets *why when FAILED. */
 enum vip_put vip_link_put(struct vip_link *l, const struct vip_address *a, unsigned index,
                           const char **why);
 
-/* Renews it wherever it is OURS; where it is not it is not put. */
+/* Renews the address on every interface where it is OURS; puts it on no other. */
 void vip_link_renew(struct vip_link *l, const struct vip_address *a);
 
-/* Does the kernel take what is sent to it? Of IPv6 that comes some time after putting it:
- * usually 0.04 ms, 20 ms were seen. */
+/* Does the kernel take packets for the address? IPv6 takes some time after it was put: usually
+ * 0.04 ms, 20 ms were seen. */
 bool vip_link_is_usable(struct vip_link *l, const struct vip_address *a);
 
 enum vip_presence {
@@ -105,23 +105,23 @@ enum vip_presence {
     VIP_IS_UNKNOWN  /* the list of addresses cannot be read: the log says why */
 };
 
-/* Is it the first or the last address of a subnet that this machine is in? Those of IPv4 are no
- * host's: the network itself, and all. */
+/* Is it the first or the last address of a subnet of this machine? In IPv4 no host can have
+ * these: the network's address, and the broadcast address. */
 bool vip_link_is_edge(struct vip_link *l, const struct vip_address *a);
 
-/* On any interface; `name` (IF_NAMESIZE) gets where. FOREIGN, where it is both. */
+/* Looks on all interfaces; `name` (IF_NAMESIZE) gets the interface. FOREIGN if it is both. */
 enum vip_presence vip_link_presence(struct vip_link *l, const struct vip_address *a,
                                     char *name);
 
-/* From every interface where it is OURS. Returns from how many; the log says what failed. */
+/* Removes the address from every interface where it is OURS. Returns the number of these; the
+ * log says what failed. */
 unsigned vip_link_remove(struct vip_link *l, const struct vip_address *a);
 
-/* For vip_link*.c only: the link itself, and the addresses of this machine as the kernel tells
- * them. */
+/* For link.c and its tests only: the link itself, and the addresses of this machine. */
 
 struct vip_link {
     struct vip_rtnl *rtnl;
-    unsigned lifetime_s; /* VIP_LIFETIME_S; slow tests have more */
+    unsigned lifetime_s; /* VIP_LIFETIME_S; longer in slow tests */
     char why[200];
 };
 
@@ -130,11 +130,11 @@ struct vip_entry {
     unsigned index, prefix_len, flags;
     unsigned valid_s;            /* UINT32_MAX: for ever */
     const unsigned char *local;  /* borrowed from the message, of the family's length */
-    const unsigned char *subnet; /* not the same at the end of a tunnel */
+    const unsigned char *subnet; /* differs from `local` at the end of a tunnel */
 };
 
-/* Lists those of interface `index`, or, 0, of all: `on_entry` gets each of this family, when
- * the list has changed meanwhile some twice. 0, or an errno. */
+/* Lists the addresses of the family on interface `index`; 0: on all. `on_entry` gets each, and
+ * some twice when the list has changed meanwhile. Returns 0 or an errno. */
 int vip_link_list(struct vip_link *l, int family, unsigned index,
                   void (*on_entry)(void *arg, const struct vip_entry *e), void *arg) MUST_CHECK;
 

@@ -10,16 +10,16 @@
 #include "ha/vip/packet.h"
 #include "ha/vip/link.h"
 
-#define FRESH_MS 50 /* for so long a first announcement may wait */
+#define FRESH_MS 50 /* how long a first announcement may wait */
 
-/* One address and where it belongs. */
+/* One address and its interface. */
 struct place {
     struct vip_net *net;
     const struct vip_address *address;
-    struct vip_interface on; /* where it was last; index 0: nowhere */
+    struct vip_interface on; /* the last interface; index 0: none */
     bool is_found;           /* since it was put */
     struct vip_arp_nd *arp_nd;
-    struct timer fresh; /* it was added, and its announcement waits until it is usable */
+    struct timer fresh; /* the first announcement waits until the address is usable */
     int64_t added_mono_ms;
 };
 
@@ -45,7 +45,7 @@ static struct place *place_of(const struct vip_net *n, const struct vip_address 
 
 /* ---- where it belongs ---- */
 
-/* The interface that it has is still fit: the same, and in order. */
+/* Is the interface of the address still the same, and fit? */
 static bool is_still_there(struct vip_net *n, const struct place *p)
 {
     struct vip_interface now;
@@ -70,7 +70,7 @@ static enum status find(struct vip_net *n, const struct vip_address *a, struct p
     struct vip_interface found;
 
     if (p->is_found)
-        vip_link_remove(n->link, a); /* it is put, and so announced, as a new one */
+        vip_link_remove(n->link, a); /* so it is put and announced as a new address */
     p->is_found = false;
     p->on = (struct vip_interface){.index = 0};
     if (vip_link_find(n->link, a, n->interface, &found, why) != STATUS_OK)
@@ -113,7 +113,8 @@ static void remove_it(void *arg, const struct vip_address *a)
     p->is_found = false;
 }
 
-/* Once it is announced the leader before removes it: it must be usable here by then. */
+/* After the announcement the leader before removes the address: it must be usable here by then.
+ */
 static bool is_too_early(struct place *p)
 {
     return p->address->family == AF_INET6 &&
@@ -132,7 +133,7 @@ static void announce(void *arg, const struct vip_address *a)
         vip_arp_nd_announce(p->arp_nd);
 }
 
-/* After a stall it is left to the next announcement, before which the lease is looked at. */
+/* After a stall the next regular announcement has to do, which checks the lease first. */
 static void on_fresh(struct timer *timer)
 {
     struct place *p = CONTAINER_OF(timer, struct place, fresh);

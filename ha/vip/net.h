@@ -1,6 +1,7 @@
 /* The virtual address on this machine: vip.h's operations, by link.h and packet.h.
- * Interfaces come and go (a container that is connected anew has another one), so whether the
- * address's one is still the same is looked up with every put; one that is fit stays.
+ *
+ * Interfaces come and go (a container that is connected anew has another one), so every put
+ * checks the interface of the address; an interface that still fits stays.
  */
 #ifndef DUEQ_HA_VIP_NET_H
 #define DUEQ_HA_VIP_NET_H
@@ -10,15 +11,15 @@
 
 struct vip_net;
 
-/* `these` are copied; `interface` is borrowed: a name, or "": by subnet. NULL, with errno: no
- * netlink or packet socket. From then on CAP_NET_ADMIN is enough. */
+/* `these` are copied; `interface` is borrowed: a name, or "": found by subnet. NULL, with
+ * errno: no netlink or packet socket. Afterwards CAP_NET_ADMIN is enough. */
 struct vip_net *vip_net_new(struct loop *loop, const struct vip_addresses *these,
                             const char *interface);
-void vip_net_free(struct vip_net *n); /* NULL is fine. After its vip, and not from on_state */
+void vip_net_free(struct vip_net *n); /* after its vip, not from on_state; NULL is fine */
 
 extern const struct vip_ops vip_net_ops; /* with the vip_net as `arg` */
 
-/* Whom to tell what is heard. */
+/* Reports to `v` which hosts are heard to have an address. */
 void vip_net_listen(struct vip_net *n, struct vip *v);
 
 /* The interface of the address, as last looked up; "": none. */

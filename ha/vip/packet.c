@@ -17,7 +17,7 @@
 
 #define VIP_MAC_TEXT_MAX 17 /* "02:42:ac:1e:00:0b" */
 
-/* What is the same in all of these frames, field by field, and where the rest belongs. */
+/* Constants of all these frames, and the offsets of the other fields. */
 
 #define ETHERNET_LEN 14
 #define ARP_LEN      28
@@ -29,8 +29,8 @@ enum { ARP_REQUEST = 1, ARP_REPLY = 2 };
 enum { ND_SOLICITATION = 135, ND_ADVERTISEMENT = 136 };
 
 #define ND_OVERRIDE      0x20 /* in the first byte of the flags */
-#define OPTION_OWN_MAC   2    /* of the target: who has the address */
-#define HOPS             255  /* it has crossed no router */
+#define OPTION_OWN_MAC   2    /* the target's: the host that has the address */
+#define HOPS             255  /* the packet has crossed no router */
 #define NEXT_IS_ICMPV6   58
 #define ARP_OPERATION    (ETHERNET_LEN + 6)
 #define ARP_SENDER_MAC   (ETHERNET_LEN + 8)
@@ -50,7 +50,8 @@ enum { ND_SOLICITATION = 135, ND_ADVERTISEMENT = 136 };
 
 static const unsigned char broadcast[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 static const unsigned char zeros[6];
-/* The protocol; hardware and protocol by numbers and lengths of their addresses. */
+/* The Ethernet type; then the hardware and protocol types, and the lengths of their addresses.
+ */
 static const unsigned char arp_head[] = {0x08, 0x06, 0, 1, 0x08, 0x00, 6, 4};
 static const unsigned char ipv6_head[] = {0x86, 0xdd, 0x60};
 static const unsigned char all_nodes[16] = {0xff, 2, [15] = 1};
@@ -77,8 +78,8 @@ static void arp(struct vip_frame *f, unsigned char operation, const unsigned cha
 
 /* ---- neighbour discovery ---- */
 
-/* The Internet checksum over the pseudo header and the `len` bytes behind the IPv6 header; of
- * what has a right one already it is 0. */
+/* The Internet checksum over the pseudo header and the `len` bytes behind the IPv6 header; 0
+ * for a packet that has a right checksum already. */
 static unsigned checksum(const unsigned char *frame, size_t len)
 {
     const unsigned char *at = frame + IPV6_SOURCE; /* both addresses, then the payload */
@@ -98,7 +99,7 @@ static void discovery(struct vip_frame *f, unsigned char type, const unsigned ch
     unsigned char *b = f->bytes;
 
     *f = (struct vip_frame){.len = ND_OPTIONS + options_len};
-    b[0] = b[1] = 0x33; /* the group's Ethernet address: with the end of its own */
+    b[0] = b[1] = 0x33; /* the group's Ethernet address ends as its IPv6 address does */
     memcpy(b + 2, destination + 12, 4);
     memcpy(b + 6, mac, 6);
     memcpy(b + 12, ipv6_head, sizeof(ipv6_head));
@@ -154,7 +155,7 @@ unsigned vip_packet_announce(const struct vip_address *a, const unsigned char ma
         return 1;
     }
     arp(&frames[0], ARP_REQUEST, mac, a->bytes, zeros, a->bytes);
-    /* Linux takes a reply for unasked only where both hardware addresses are the same. */
+    /* Linux takes a reply for unsolicited only if both hardware addresses are the same. */
     arp(&frames[1], ARP_REPLY, mac, a->bytes, mac, a->bytes);
     return 2;
 }
@@ -170,7 +171,8 @@ void vip_packet_probe(const struct vip_address *a, const unsigned char mac[6],
 
 /* ---- what is heard ---- */
 
-/* Who says in this ARP frame that it has the address; NULL: nobody. */
+/* The hardware address that has the address, as the ARP frame says; NULL: it does not say so.
+ */
 static const unsigned char *read_arp(const unsigned char *b, size_t len,
                                      const struct vip_address *a)
 {
@@ -199,11 +201,11 @@ static bool read_options(const unsigned char *at, const unsigned char *end,
     return true;
 }
 
-/* Who says in this advertisement that it has the address; NULL: nobody. */
+/* The hardware address that has the address, as the advertisement says; NULL: it does not. */
 static const unsigned char *read_advertisement(const unsigned char *b, size_t len,
                                                const struct vip_address *a)
 {
-    const unsigned char *mac = b + 6; /* where it does not say it, the one that sends it */
+    const unsigned char *mac = b + 6; /* the frame's source, if no option names the target's */
     size_t payload_len;
 
     if (len < ND_OPTIONS || b[12] != ipv6_head[0] || b[13] != ipv6_head[1] || b[14] >> 4 != 6)
@@ -234,14 +236,14 @@ bool vip_packet_read(struct bytes frame, const struct vip_address *a,
 #define FRAMES_MAX 32 /* heard in one turn of the loop */
 
 struct vip_arp_nd {
-    struct loop *loop; /* NULL: whoever owns it polls */
+    struct loop *loop; /* NULL: the owner polls */
     const struct vip_address *address;
     void (*on_heard)(void *arg, const struct vip_address *a, const char *mac);
     void *arg;
     int fd;
     struct event *readable;  /* NULL: the same */
     struct vip_interface on; /* index 0: none */
-    bool is_silenced;        /* that nothing goes out has been logged */
+    bool is_silenced;        /* the failure to send has been logged */
 };
 
 /* ---- the filter ---- */
@@ -261,8 +263,8 @@ static uint32_t word(const struct vip_address *a, unsigned i)
     return ntohl(w);
 }
 
-/* What a sender says of the address itself, ARP or advertisement; vip_packet_read() looks
- * again. */
+/* Lets frames through in which a sender claims the address, ARP or advertisement;
+ * vip_packet_read() checks them again. */
 static int filter(int fd, const struct vip_address *a)
 {
     struct sock_filter arp[] = {
@@ -304,7 +306,7 @@ static void hear(struct vip_arp_nd *arp_nd, const char *at, size_t len)
     arp_nd->on_heard(arp_nd->arg, arp_nd->address, text);
 }
 
-/* An interface that goes down is an error here once; what it means is found by the next put. */
+/* An interface that goes down gives an error here once; the next put deals with that. */
 void vip_arp_nd_read(struct vip_arp_nd *arp_nd)
 {
     char frame[2048];

@@ -13,26 +13,26 @@ struct vip_item {
     struct vip *v;
     const struct vip_address *address;
     struct timer announce;
-    struct timer answer; /* what was heard too soon after the last one */
+    struct timer answer; /* to a claim that was heard too soon after the last answer */
     unsigned announced;  /* since it was put, or taken */
     bool is_here;
     bool has_been_here;       /* since it was taken */
-    int64_t heard_mono_ms;    /* another host has it */
-    char heard_mac[32];       /* which */
-    int64_t answered_mono_ms; /* that */
-    char why[288];            /* it is not here; "": it is, or need not be */
+    int64_t heard_mono_ms;    /* when another host was last heard to have it */
+    char heard_mac[32];       /* that host */
+    int64_t answered_mono_ms; /* when this was last answered */
+    char why[288];            /* why it is not here; "": it is, or need not be */
 };
 
 struct vip {
     struct vip_options options;
     enum vip_state state;
-    struct timer renewal; /* HELD; LEAVING, as long as it may */
-    struct timer settle;  /* HELD, in the beginning */
+    struct timer renewal; /* HELD; LEAVING, while may_hold() permits */
+    struct timer settle;  /* HELD, in the first VIP_SETTLE_MS */
     struct timer leaving; /* LEAVING */
     int64_t taken_mono_ms;
     struct vip_item items[VIP_ADDRESSES_MAX];
     struct vip_stats stats;
-    char conflict[32]; /* who */
+    char conflict[32]; /* the host in conflict */
     int64_t conflict_mono_ms;
 };
 
@@ -47,7 +47,7 @@ static int64_t vip_now(const struct vip *v)
     return timers_now(v->options.timers);
 }
 
-/* At this moment? Asked before whatever puts or announces. */
+/* May the address be here at this moment? Asked before each put and each announcement. */
 static bool vip_may_hold(const struct vip *v)
 {
     return v->options.may_hold(v->options.arg);
@@ -55,7 +55,7 @@ static bool vip_may_hold(const struct vip *v)
 
 /* ---- here, or not ---- */
 
-/* Nothing is announced any more; nor answered. */
+/* Stops announcements and answers. */
 static void vip_item_be_silent(struct vip_item *it)
 {
     timer_disarm(it->v->options.timers, &it->announce);
@@ -72,7 +72,7 @@ static void vip_item_take_away(struct vip_item *it)
     it->why[0] = '\0';
 }
 
-/* Said once, as long as it stays the same. */
+/* Logs the reason once, as long as it stays the same. */
 static void is_missing(struct vip_item *it, const char *why)
 {
     char text[sizeof(it->why)];
@@ -85,13 +85,13 @@ static void is_missing(struct vip_item *it, const char *why)
     memcpy(it->why, text, sizeof(text));
 }
 
-/* What could not be renewed may be there still. */
+/* Removes the address, also after a failed renewal: it may still be there. */
 static void vip_item_withhold(struct vip_item *it)
 {
     const struct vip_options *o = &it->v->options;
 
     o->ops->remove(o->ops_arg, it->address);
-    it->has_been_here = false; /* put again later, it was not gone */
+    it->has_been_here = false; /* putting it again later does not count as restored */
     is_missing(it, "the lease does not permit it at the moment");
 }
 
@@ -144,7 +144,7 @@ static void announce_anew(struct vip_item *it)
     announce(it);
 }
 
-/* Put, or renewed; announced where it is new. What fails is said. */
+/* Puts or renews the address; announces a new one, logs a failure. */
 static void vip_item_put(struct vip_item *it)
 {
     struct vip *v = it->v;
@@ -190,7 +190,7 @@ static void vip_item_answer(struct vip_item *it)
         vip_withhold(v);
         return;
     }
-    if (wait_ms > 0) { /* neighbours believe the other one meanwhile */
+    if (wait_ms > 0) { /* meanwhile neighbours believe the other host */
         if (!timer_is_armed(&it->answer))
             timer_arm(v->options.timers, &it->answer, wait_ms);
         return;
@@ -206,7 +206,7 @@ static void on_answer(struct timer *timer)
     vip_item_answer(CONTAINER_OF(timer, struct vip_item, answer));
 }
 
-/* The address is borrowed for its life. */
+/* The address is borrowed for the item's life. */
 static void vip_item_init(struct vip_item *it, struct vip *v, const struct vip_address *address)
 {
     *it = (struct vip_item){.v = v,
@@ -248,7 +248,7 @@ static void go_away(struct vip *v)
     enter(v, VIP_AWAY);
 }
 
-/* may_hold() is asked for each: putting may take its time. */
+/* may_hold() is asked for each address, because putting one may take long. */
 static void hold(struct vip *v)
 {
     timer_arm(v->options.timers, &v->renewal, VIP_RENEW_MS);
@@ -260,8 +260,9 @@ static void hold(struct vip *v)
     }
 }
 
-/* Until the lead is given away nobody else may have it, however long that takes: the last
- * second begins with the last renewal, in the kernel as here. Who fails is not tried again. */
+/* Renews the addresses in LEAVING: until the lead is given away no other node may have them,
+ * however long that takes. The last second begins with the last renewal, in the kernel as here.
+ * A failed renewal is not tried again. */
 static void stay(struct vip *v)
 {
     const struct vip_options *o = &v->options;
@@ -324,7 +325,7 @@ void vip_take(struct vip *v)
     }
     stop_timers(v);
     EACH_ITEM (it, v) {
-        it->is_here = it->has_been_here = false; /* all is announced anew */
+        it->is_here = it->has_been_here = false; /* every address is announced anew */
         it->heard_mono_ms = it->answered_mono_ms = VIP_LONG_AGO;
     }
     v->stats.taken++;
@@ -359,7 +360,7 @@ void vip_drop(struct vip *v)
         go_away(v);
 }
 
-/* Who had it while it was held. Nobody is made the leader by that: it stays one. */
+/* Was the host in conflict while this node held the address? Such a host is no successor. */
 static bool is_stranger(const struct vip *v, const char *mac)
 {
     return vip_now(v) - v->conflict_mono_ms < VIP_CONFLICT_MS && !strcmp(mac, v->conflict);

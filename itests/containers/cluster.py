@@ -1,4 +1,4 @@
-"""The cluster of docker-compose.yml, for the drills: what drills.cluster.Cluster is for hosts in
+"""The cluster of docker-compose.yml, for the drills: what drills.hosts.cluster.Cluster is for hosts in
 namespaces, of containers in an engine of the test's own.
 
 Clients are on the engine's machine, so to speak: where its bridges are, and its published ports.
@@ -17,10 +17,10 @@ import redis
 
 from containers.images import NODE
 from containers.node import CLIENTS, INSIDE, ContainerNode
-from drills.journal import LEADER, Lease, Role, now_ms
-from drills.load import TOPICS
-from drills.view import TOPIC as VIEW_TOPIC
-from drills.view import View
+from judge.journal import LEADER, Lease, Role, now_ms
+from drills.clients.load import TOPICS
+from drills.clients.view import TOPIC as VIEW_TOPIC
+from drills.clients.view import View
 from harness.build import ROOT
 from harness.engine import COMPOSE
 from harness.wait import wait_until
@@ -36,7 +36,7 @@ SECRET, PASSWORD = "only for the drills", "only-for-the-drills"  # they end with
 
 @dataclass(frozen=True)
 class ContainerPlan:
-    """As drills.cluster.Plan, as far as rounds look at it."""
+    """As drills.hosts.cluster.Plan, as far as rounds look at it."""
 
     mode: str = "standby"
     session_ms: int = 2000
@@ -44,6 +44,7 @@ class ContainerPlan:
     wrong_clock: str = ""
     shares: bool = False
     lock_ms: int = 0
+    round_trip_ms: int = 0
 
 
 class Client:

@@ -33,7 +33,7 @@ os.environ.setdefault("DUEQ_BUILD", "build/release")
 from containers.images import make_images, make_next_image
 from containers.row import Containers
 from drills.drill import OUTSIDE_P99_MS
-from drills.lateness import Limits
+from judge.lateness import Limits
 from drills.rounds import TICK_MS, Result, run_row
 from drills.table import table_of
 from harness.engine import Engine, NoEngine

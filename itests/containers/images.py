@@ -12,7 +12,7 @@ import tarfile
 import time
 from pathlib import Path
 
-from drills.builds import alter
+from drills.hosts.builds import alter
 from harness.build import ROOT
 
 BASE = "debian:bookworm-slim"

@@ -9,8 +9,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from drills.journal import LEADER, Role, Tail, now_ms
-from drills.stalls import told_stalls
+from judge.journal import LEADER, Role, Tail, now_ms
+from judge.stalls import told_stalls
 from harness.background import in_background
 from harness.wait import wait_until
 

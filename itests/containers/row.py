@@ -13,10 +13,10 @@
 from containers.cluster import HTTP_PORT, PUBLISHED, VIP, ContainerCluster, ContainerPlan
 from containers.images import NEXT
 from containers.node import CLIENTS, INSIDE
-from drills.in_order import InOrder, without_a_lease
-from drills.journal import LEADER, Role
-from drills.row import Row, stay
-from drills.vip_row import strangers
+from drills.graceful import InOrder, without_a_lease
+from judge.journal import LEADER, Role
+from drills.rows.row import Row, stay
+from drills.rows.vip_row import strangers
 from drills.witness import changed
 from harness.wait import wait_until
 

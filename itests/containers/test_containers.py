@@ -24,10 +24,10 @@ from containers.images import (BUILD_STAGE, DOCKERFILE, NEXT, PROGRAMS, make_ima
                                project_version, revision)
 from containers.node import ContainerNode
 from containers.row import Containers
-from drills.journal import AWAY, LEADER, LEAVING, Role, Vip
-from drills.once import IS_LONG, SEED
+from judge.journal import AWAY, LEADER, LEAVING, Role, Vip
+from drills.ci import IS_LONG, SEED
 from drills.rounds import run_row
-from drills.view import Sight
+from drills.clients.view import Sight
 from harness.build import ROOT, build_dir, node_program
 from harness.engine import COMPOSE, Engine, NoEngine, machine_rules, missing_programs
 from harness.memory import is_sanitized

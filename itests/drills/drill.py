@@ -36,9 +36,9 @@ if __name__ == "__main__":
 os.environ.setdefault("DUEQ_BUILD", "build/release")
 
 # pylint: disable=wrong-import-position
-from drills import builds
-from drills.lateness import Limits
-from drills.matrix import MATRIX
+from drills.hosts import builds
+from judge.lateness import Limits
+from drills.rows.matrix import MATRIX
 from drills.page import save
 from drills.rounds import TICK_MS, Result, run_row
 from drills.table import json_of, table_of

@@ -10,99 +10,102 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from drills.matrix import MATRIX
+from drills.rows.matrix import MATRIX
 from drills.rounds import summary
 from drills.table import failed_of, seen_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA, PAGE = ROOT / "doc/failover.json", ROOT / "doc/failover.md"
-COUNTED_APART = ("EARLY", "RETURNED", "TWICE", "UNCONFIRMED", "DEPOSED", "UNDELIVERED", "STORM")
+COUNTED_APART = ("EARLY", "RETURNED", "TWICE", "UNCONFIRMED", "DEPOSED", "UNASKED", "UNDELIVERED",
+                 "STORM")
 TIMES = ("active_ms", "served_ms", "stood_ms", "address_ms")
 
 HEAD = """# What a fault costs
 
 Made by `./dev drill --write`; do not edit. Each row of the matrix (itests/drills/README.md) is a
-fault on three nodes, three ZooKeeper servers, Redis (`appendfsync always`, where the row says nothing
-else; `everysec` in row 15) and clients, each on a host of its own (network namespaces of one
-machine), while producers push and consumers pop.
-Session timeout T = {session_ms} ms, in rows 30 and 31 4000 ms, ZooKeeper's tick {tick_ms} ms. All of it shares {cpus}
-processors.
+fault in a cluster under load, while producers push and consumers pop: three nodes, three ZooKeeper
+servers, Redis and clients, each on a host of its own (network namespaces of one machine). Redis has
+`appendfsync always`, where the row says nothing else; `everysec` in row 15. The session timeout T
+is {session_ms} ms, in rows 30 and 31 4000 ms, ZooKeeper's tick {tick_ms} ms. All of it shares
+{cpus} processors.
 
-A round begins when every node has had its role for 0.6 T: one that has just joined cannot lead for
-the first 0.4 T, and three faults within that time cost as much.
+A round begins when every node has had its role for 0.6 T: a node that has just joined cannot lead
+for the first 0.4 T, and three faults within that time cost as much.
 
 Times are milliseconds from the moment before the fault: median / p99 / worst, p99 from 100 rounds
 on.
 
 - *leads*: another node is the leader, by its own journal; in brackets, in how many of the rounds,
   where it was not in all.
-- *first job*: the first due job that it moved is in a consumer's hands. In rows 12 and 13 from the
-  moment at which Redis takes requests again, in row 14 from when the first Sentinel names the new
-  master, in rows 15 and 16 from when the fault was healed. In row 24: all of the
-  crowd have been served again.
-- *stood*: how late the latest of the jobs was that became due from the fault on until the first job
-  was served, or until all was healed where no other node had to lead. A job whose reply was
-  on its way to a client of the node that died comes when its reservation runs out: that is not
-  counted here. In rows 27 to 31, of many topics, how late the latest job was *moved*, by Redis's clock
-  and files: of all topics in rows 27 to 29, until the nodes that are left have scanned each of them
-  (in row 29 that lasts until one that is late is taken); of the buckets concerned in rows 30 and 31.
-- *address*: over the virtual address, to the first answer of the new leader to a connection made
-  anew, by a client that makes one every 10 ms and knows nothing else; where there are two, IPv4 and
-  IPv6, of the later one. In row 22, where the leader stays, its own first answer after the fault.
-- *failed*: such connections that were refused, reset, closed without an answer, silent for three
-  seconds, or came about only because the client's kernel tried again; from the fault until all was
-  well. Behind a plus: those that the address crossed on its way. The leader before had taken them,
-  the next one had their request. What became of open connections is in the notes.
-- *violations*: of all the promises of the judge, over the complete journals of clients and nodes
-  (itests/drills/judge.py): nothing lost, invented, early, twice or again; never two leaders; no
-  effect of a deposed one; not more changes than faults; a leader at the end; nobody without a lease
-  puts the address on its interface, or renews it for a worker that has died. The notes have the reason
-  of each violation and each lateness; and, as "counted apart", how often the judge excused something,
-  by its evidence. And of the row's own checks: in rows 1 to 5 and 22, the address with another host
-  than the leader, a neighbour that believes so, or a new connection that another node answered; in rows
-  1 and 2, and 4 where the worker alone hangs, an open connection that was not told of its end, or no job
-  any more for clients of the address; in row 1, and in 4 then, a new connection that was begun with
-  nobody, and a second time after a second, though the next leader came in time, or a host whose worker
-  has died and which keeps the address for more than 250 ms (and 500 for news that come late), or accepts
-  anybody meanwhile, or a connection that somebody took and left in silence; in row 2, a new connection that was begun a second time, though the next leader came before the dead host's
-  kernel let the address go, and kept its lease; in any row, a round whose fault could not be seen;
-  in row 17, a node that does not tell of Redis's clock; in row 3, a
-  new connection that failed, though the new leader was not late (the notes say how often it was; many
-  such rounds, or many connections that crossed, are a violation); in row 23, a loop that stalled for
-  more than 10 ms and did not wait for a processor meanwhile; in rows 27
-  to 29, and where all nodes scan in 30 and 31, a job moved by a node that had not its topic's lock; in
-  row 28, more topics than a fair share, or others', that change their node; in rows 12 to 16, a
-  bucket without the leader's token, a move that the reconciler finds half done, a push refused that
-  could have waited, an error that is not clear.
-- *lost*, in the notes: acknowledged pushes that the Redis which came back had forgotten, each within
-  the time that the fault allows: two seconds with `everysec` (here on a disk whose syncs take a second,
-  or there would be none), all with no append-only file, what was cut off in row 13, a second with
-  replicas that no push waits for. None is allowed elsewhere, and each must have been counted by the
-  nodes. Jobs that came again because their ack, or their lease, was forgotten are counted apart.
-- *late*: jobs more than a tick and a half later than the outage explains, or, as one, a p99 of
-  more than 50 ms of those outside of outages. And rounds that took longer than their row promises:
-  in rows 27 to 29 a topic that stood still, in rows 30 and 31 one of other buckets, for 50 ms longer
-  than in the quiet second before; in rows 12 to 14 the first job a second after Redis was back; in
-  row 10 a standstill in spite of failsafe. The machine's other work is in it.
+- *first job*: the first due job that the new leader moved is in a consumer's hands. Counted in rows
+  12 and 13 from the moment at which Redis takes requests again, in row 14 from when the first
+  Sentinel names the new master, in rows 15 and 16 from when the fault was healed. In row 24: all of
+  the crowd have been served again.
+- *stood*: how late the latest job was, of those that became due from the fault on until the first
+  job was served, or until all was healed where no other node had to lead. Not counted is a job
+  whose reply was on its way to a client of the node that died: it comes when its reservation runs
+  out. In rows 27 to 31, of many topics, how late the latest job was *moved*, by Redis's clock and
+  files: in rows 27 to 29 of all topics, until the nodes that are left have scanned each of them (in
+  row 29 that lasts until a late one is taken); in rows 30 and 31 of the buckets concerned.
+- *address*: when the new leader first answered over the virtual address (of IPv4 and IPv6, the
+  later one). The client makes a new connection every 10 ms and knows nothing else. In row 22, where
+  the leader stays, its own first answer after the fault.
+- *failed*: such connections, from the fault until all was well, that were refused, reset, closed
+  without an answer, silent for three seconds, or came about only because the client's kernel tried
+  again. After a plus: those that the address crossed on its way, where the former leader had taken
+  the connection and the next one had its request. What became of open connections is in the notes.
+- *violations*: broken promises. The judge looks at the complete journals of clients and nodes
+  (itests/judge/judge.py): nothing lost, invented, early, twice or again; never two leaders; no
+  effect of a deposed one; not more changes than faults; a leader at the end; no node without a
+  lease puts the address on its interface, or renews it for a worker that has died. The rows add
+  checks of their own, below. The notes have the reason of each violation and each lateness; and, as
+  "counted apart", how often the judge excused something, by its evidence.
+- *lost*, in the notes: acknowledged pushes that the Redis which came back had forgotten, each
+  within the time that the fault allows. That is two seconds with `everysec` (here on a disk whose
+  syncs take a second, or there would be none), everything with no append-only file, what was cut
+  off in row 13, a second with replicas that no push waits for. Elsewhere none is allowed. The nodes
+  must have counted each. Jobs that came again because their ack, or their lease, was forgotten are
+  counted apart.
+- *late*: jobs more than a tick and a half later than the outage explains, or, as one, a p99 of more
+  than 50 ms of those outside of outages. And rounds that took longer than their row promises: in
+  rows 27 to 29 a topic, in rows 30 and 31 a topic of other buckets, that stood still for 50 ms
+  longer than in the quiet second before; in rows 12 to 14 the first job a second after Redis was
+  back; in row 10 a standstill in spite of failsafe. The machine's other work is in these times.
 
-A row of the matrix that is not in the table has not been measured for this page, nor a time that is
-`-` in all lines of a row.
+These are violations of a row's own checks:
+
+| row | a violation is |
+|---|---|
+| any | a round whose fault could not be seen |
+| 1 to 5, 22 | the address with another host than the leader; a neighbour that believes so; a new connection that another node answered |
+| 1, 2, and 4 where the worker alone hangs | an open connection that was not told of its end; no job any more for clients of the address |
+| 1, and 4 where the worker alone hangs | a new connection that was begun with nobody, and a second time after a second, though the next leader came in time; a host whose worker has died and which keeps the address for more than 250 ms (and 500 for news that come late), or accepts anybody meanwhile; a connection that somebody took and left in silence |
+| 2 | a new connection that was begun a second time, though the next leader came before the dead host's kernel let the address go, and kept its lease |
+| 3 | a new connection that failed, though the new leader was not late (the notes say how often it was; many such rounds, or many connections that crossed, are a violation) |
+| 12 to 16 | a bucket without the leader's token; a move that the reconciler finds half done; a push refused that could have waited; an error that is not clear |
+| 17 | a node that does not tell of Redis's clock |
+| 23 | a loop that stalled for more than 10 ms and did not wait for a processor meanwhile |
+| 27 to 29, and 30 and 31 where all nodes scan | a job moved by a node that had not its topic's lock |
+| 28 | more topics than a fair share, or others', that change their node |
+
+A row of the matrix that is not in the table below has not been measured for this page; nor has a
+time that is `-` in all lines of a row.
 
 """
 
 ELSEWHERE = """
 ## What the rows about Redis teach
 
-- `SENTINEL FAILOVER` by hand leaves the old master at work until its Sentinel has seen that the new
-  one is a master, which takes up to a second: what it takes meanwhile is lost. `store.min_replicas`
-  prevents that only where it is the number of all replicas, because the others still follow the old
-  master; after a kill or a freeze 1 is enough. Where it is all of them, each push waits for
-  `store.replica_timeout`, and ends `unknown`, while one is away.
-- With `store.min_replicas` a lease may still be forgotten, because nobody waits for replicas to pop:
-  such a job comes a second time.
-- With a full disk and `appendfsync always` Redis ends rather than answer; requests are held, and
+- `SENTINEL FAILOVER` by hand loses writes. The old master works on until its Sentinel has seen that
+  the new one is a master, which takes up to a second: what it takes meanwhile is lost.
+  `store.min_replicas` prevents that only where it is the number of all replicas, because the others
+  still follow the old master; after a kill or a freeze 1 is enough. Where it is the number of all
+  replicas and one is away, each push waits for `store.replica_timeout`, and ends `unknown`.
+- `store.min_replicas` does not keep a lease from being forgotten, because a pop waits for no
+  replica: such a job comes a second time.
+- On a full disk Redis with `appendfsync always` ends rather than answer; requests are held, and
   nothing is lost. With `everysec` it goes on, and refuses all that writes (`MISCONF`).
-- Out of memory, pushes are refused, and all that leads a job towards its end goes on.
+- A Redis without memory refuses pushes; all that leads a job towards its end goes on.
 
 ## Beside others
 
@@ -118,9 +121,9 @@ Not measured here: figures of the projects' own documentation or of earlier meas
 
 ## Not in the matrix here
 
-What needs Docker (`docker kill`, `docker pause`): `./dev drill docker` has it. And power: a process
-that is killed leaves what it has written to the kernel, so `everysec` and `always` differ less here
-than on a machine that is switched off.
+Faults that need Docker (`docker kill`, `docker pause`): `./dev drill docker` has them. And loss of
+power: a process that is killed leaves what it has written to the kernel, so `everysec` and `always`
+differ less here than on a machine that is switched off.
 """
 
 

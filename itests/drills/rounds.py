@@ -17,14 +17,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from drills.cluster import REHEARSAL, STANDBY
-from drills.journal import AWAY, LEADER, Fault, Gone, Journal, Move, Push, Vip, now_ms
-from drills.judge import Verdict, judge
-from drills.lateness import ENOUGH_FOR_P99, dues_of, outside, percentile
-from drills.load import Load
-from drills.moves import read_history
-from drills.view import TOPIC as VIEW_TOPIC
-from drills.vip_row import meet
+from drills.hosts.cluster import REHEARSAL, STANDBY
+from judge.journal import AWAY, LEADER, Fault, Gone, Journal, Move, Push, Vip, now_ms
+from judge.judge import Verdict, judge
+from judge.lateness import ENOUGH_FOR_P99, dues_of, outside, percentile
+from drills.clients.load import Load
+from judge.moves import read_history
+from drills.clients.view import TOPIC as VIEW_TOPIC
+from drills.rows.vip_row import meet
 from harness.wait import wait_until
 
 SERVED_S = 60
@@ -231,7 +231,7 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
             node.check_sanitizers()
     journal.close()
     report(f"  {row.number:>3}  {journal.summary()}")
-    verdict = judge(journal, limits, plan.lock_ms if plan.shares else None)
+    verdict = judge(journal, limits, plan.lock_ms if plan.shares else None, plan.round_trip_ms)
     allowed = row.allowed_rules(plan)
     result.verdict.violations += [each for each in verdict.violations if each.rule not in allowed]
     result.verdict.explained.update(verdict.explained)

@@ -5,9 +5,9 @@ topic stood still, all of it by Redis's own files (ledger.py).
 import math
 from collections import Counter
 
-from drills.cluster import CLUSTER, Plan
-from drills.journal import OK, Cancel, Push, now_ms
-from drills.row import Row
+from drills.hosts.cluster import CLUSTER, Plan
+from judge.journal import OK, Cancel, Push, now_ms
+from drills.rows.row import Row
 from harness.clock import wall_now_ms
 from harness.wait import wait_until
 

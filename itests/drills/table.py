@@ -2,10 +2,10 @@
 
 from collections import Counter
 
-from drills.cluster import STANDALONE
-from drills.lateness import percentile
+from drills.hosts.cluster import STANDALONE
+from judge.lateness import percentile
 from drills.rounds import summary
-from drills.view import CROSSED
+from drills.clients.view import CROSSED
 
 HEAD = ("#", "fault", "rounds", "active", "p99", "worst", "served", "p99", "worst", "address",
         "p99", "worst", "failed", "outside", "violations")

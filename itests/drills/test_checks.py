@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from drills.in_order import MOST_CROSSED, InOrder
-from drills.journal import Role, Stall, Vip
-from drills.matrix import MATRIX
-from drills.nodes import HostNode
-from drills.view import Sight
+from drills.graceful import MOST_CROSSED, InOrder
+from judge.journal import Role, Stall, Vip
+from drills.rows.matrix import MATRIX
+from drills.hosts.nodes import HostNode
+from drills.clients.view import Sight
 
 T_MS = 2000
 OLD, NEW = Role("n1", "leader", 0, "e:1"), Role("n2", "leader", 1, "e:2")

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from drills.journal import (OK, REFUSED, UNKNOWN, Cancel, HandOver, Journal, Older, Push,
+from judge.journal import (OK, REFUSED, UNKNOWN, Cancel, HandOver, Journal, Older, Push,
                             Role)
-from drills.matrix import MATRIX
-from drills.redis_row import Told, damage_of, first_handed_over, overdue, unfenced
-from drills.troubles import TROUBLES
+from drills.rows.matrix import MATRIX
+from drills.rows.redis_row import Told, damage_of, first_handed_over, overdue, unfenced
+from drills.hosts.troubles import TROUBLES
 
 TOKEN = "e:1"
 LED = Role("n1", "leader", 0, TOKEN)
@@ -127,7 +127,7 @@ def test_which_rounds_prove_nothing_when_nothing_is_lost(number, variants, must)
     (5, 9, math.inf, ""), (6, 1000, 2, "rounds with more failovers, of the Sentinels' own: 1")])
 def test_a_failover_of_the_sentinels_own_forgets_too(monkeypatch, failovers, ended_ms, split_ms,
                                                      note):
-    monkeypatch.setattr("drills.rows_sentinel.now_ms", lambda: 1000)
+    monkeypatch.setattr("drills.rows.sentinel.now_ms", lambda: 1000)
     cluster, journal = cluster_of(Node()), Journal()
     cluster.store = SimpleNamespace(failovers=lambda: failovers)
     row = type(MATRIX["14"])()

@@ -1,5 +1,5 @@
 """The drills themselves: a row that steals, and a node whose scripts do not ask for the fence,
-because a drill that cannot fail proves nothing; and the command. The rows are in test_rows_*.py."""
+because a drill that cannot fail proves nothing; and the command. The rows are in test_rows.py."""
 
 import json
 import signal
@@ -8,14 +8,14 @@ import sys
 
 import pytest
 
-from drills.cluster import STANDALONE, Plan
-from drills.journal import Move
-from drills.matrix import MATRIX
-from drills.moves import read_history
+from drills.hosts.cluster import STANDALONE, Plan
+from judge.journal import Move
+from drills.rows.matrix import MATRIX
+from judge.moves import read_history
 from drills.rounds import run_row
-from drills.row import Row
+from drills.rows.row import Row
 from drills.table import json_of, table_of
-from drills.test_load import steal_delayed
+from drills.clients.test_load import steal_delayed
 from drills.witness import all_hurt, workers
 from harness.build import ROOT, node_program
 from harness.network import NAMESPACES

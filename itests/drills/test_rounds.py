@@ -7,14 +7,14 @@ from types import SimpleNamespace
 import pytest
 
 from crash.judge import Violation
-from drills import once, rows_links
-from drills.journal import OK, HandOver, Journal, Push, Role, Tail
-from drills.matrix import MATRIX
+from drills import ci
+from judge.journal import OK, HandOver, Journal, Push, Role, Tail
+from drills.rows.matrix import MATRIX
 from drills.page import measured, page_of
 from drills.rounds import Drill, Result, Round, names_hit, summary
-from drills.row import Row
+from drills.rows.row import Row
 from drills.table import json_of, table_of
-from drills.view import Sight
+from drills.clients.view import Sight
 
 FAULT_MS = 1000
 WALL_MS = 5000  # Redis's clock is so far ahead of the journals'
@@ -181,12 +181,13 @@ def test_the_page_says_that_leases_were_forgotten_where_no_push_was():
 @pytest.mark.parametrize("is_long", [False, True])
 def test_rows_on_tour_run_in_all_their_variants_where_there_is_time(monkeypatch, tmp_path, is_long):
     ran = []
-    monkeypatch.setattr(once, "IS_LONG", is_long)
-    monkeypatch.setattr(once, "is_sanitized", lambda: False)
-    monkeypatch.setattr(once, "run_row", lambda row, *_, variants, **more: ran.append(
+    monkeypatch.setattr(ci, "MATRIX", {number: MATRIX[number] for number in ("5", "6", "7", "8b")})
+    monkeypatch.setattr(ci, "IS_LONG", is_long)
+    monkeypatch.setattr(ci, "is_sanitized", lambda: False)
+    monkeypatch.setattr(ci, "run_row", lambda row, *_, variants, **more: ran.append(
         [row.number, *variants]) or SimpleNamespace(failures=[], rounds=variants))
-    for numbers in once.rows_of(rows_links, "6+7"):
-        once.run_once(numbers, tmp_path)
+    for numbers in ci.with_tours(("6+7",)):
+        ci.run_once(numbers, tmp_path)
     alone = {number: [number, *(MATRIX[number].variants if is_long else
                                 MATRIX[number].short_variants)] for number in ("5", "6", "7", "8b")}
     tour = ["6", *(f"{number} {variant}" for number in "67" for variant in alone[number][1:])]
@@ -219,7 +220,7 @@ class CheckedOtherwise(Checked):
 
 
 def test_each_round_of_a_tour_is_its_own_rows_from_the_beginning():
-    tour = once.Tour([Checked("1"), Checked("2")])
+    tour = ci.Tour([Checked("1"), Checked("2")])
     for number, variant in zip("12", tour.variants):
         drill = SimpleNamespace(variant=variant)
         assert tour.witness(drill) == f"seen by {number} one"
@@ -227,7 +228,7 @@ def test_each_round_of_a_tour_is_its_own_rows_from_the_beginning():
 
 
 def test_a_tour_ends_with_the_checks_of_all_its_rows_each_once():
-    tour = once.Tour([Checked("1"), CheckedOtherwise("2"), Checked("3")])
+    tour = ci.Tour([Checked("1"), CheckedOtherwise("2"), Checked("3")])
     assert list(tour.check_end(None)) == ["3", "otherwise"]
 
 

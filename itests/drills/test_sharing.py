@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from drills.ledger import Late
-from drills.load import TOPICS, Load
+from judge.ledger import Late
+from drills.clients.load import TOPICS, Load
 from drills.sharing import Standstill, fair_share, unfair
 
 

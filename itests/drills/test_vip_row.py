@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from drills import vip_row as subject
-from drills.holders import HolderWatch
-from drills.vip_row import VIP, VIP6, VipRow, meet, misplaced
+from drills.rows import vip_row as subject
+from judge.address import HolderWatch
+from drills.rows.vip_row import VIP, VIP6, VipRow, meet, misplaced
 from harness.neighbours import add_address, announce, mac_of, remove_address, touch
 from harness.wait import wait_until
 

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import pytest
 import redis
 
-from drills.crowd_cases import FILES, Limit
-from drills.matrix import MATRIX
-from drills.names import SlowNames
-from drills.stores import Store, StorePlan
-from drills.troubles import TROUBLES
+from drills.clients.crowd_cases import FILES, Limit
+from drills.rows.matrix import MATRIX
+from drills.hosts.names import SlowNames
+from drills.hosts.stores import Store, StorePlan
+from drills.hosts.troubles import TROUBLES
 from drills.witness import all_hurt, changed, cut, hurt, run_ids
 from harness.process import Process, kill_now
 from harness.redis_server import RedisServer

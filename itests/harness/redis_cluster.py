@@ -283,6 +283,16 @@ class RedisCluster(Restartable):
 
         return wait_until(found, f"bucket {bucket} has another master", PATIENCE_S)
 
+    def forget_slot(self, slot):
+        """True when no server knows a master of the slot. A server that hears a late claim of the
+        old master believes it: until it is true, ask again."""
+        knowing = [server for server in self.there()
+                   if int(server.facts()["cluster_slots_assigned"]) == SLOTS]
+        master = self.master_of_slot(slot)
+        for server in sorted(knowing, key=lambda each: each is not master):
+            server.ask("CLUSTER DELSLOTS", slot)
+        return not knowing
+
     # ---- slots that move ----
 
     def begin_move(self, slot, to):

@@ -1,6 +1,6 @@
 """Asks the node, and tells the model what was asked, what came, and when.
 
-One method an operation. `doors` lead to the nodes, see house.py, perhaps to somebody who lies.
+One method an operation. `doors` lead to the nodes, see nodes.py, perhaps to somebody who lies.
 """
 
 from math import floor

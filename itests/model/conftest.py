@@ -2,7 +2,7 @@
 
 import pytest
 
-from model.house import house
+from model.nodes import house
 
 NODES = 2
 

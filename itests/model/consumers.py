@@ -13,7 +13,7 @@ from model.owners import TOKEN
 from model.waiting import Waiter
 
 WAITERS = 3           # at most, at a time
-GMQ_WAIT_MS = 20000   # as in house.py
+GMQ_WAIT_MS = 20000   # as in nodes.py
 IN_VAIN_MS = 5000     # nobody waits so long for what is there
 SOON_MS = 40
 EARLY_MS = 5000       # who waits longer than that has waited so long, or has got something

@@ -26,7 +26,7 @@ os.environ.setdefault("DUEQ_BUILD", "build/release")
 
 # pylint: disable=wrong-import-position
 from harness.process import become_reaper
-from model.house import Doors, house
+from model.nodes import Doors, house
 from model.runs import run_for
 
 

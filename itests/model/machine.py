@@ -5,7 +5,7 @@ again; only the times differ. The same nodes serve all examples, each with topic
 each step asks one of the nodes.
 
 To add an operation: a step in one of the steps_ files, a method of the client that asks, one of
-the model that judges, and a lie that would pass without it (lies.py).
+the model that judges, and a lie that would pass without it (mutants.py).
 """
 
 import itertools

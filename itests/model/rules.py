@@ -3,8 +3,7 @@ the first row counts that names the topic and sets it."""
 
 import json
 
-BUILT_IN = {"ttr_ms": 60000, "priority": 1024, "max_tries": 0, "backoff": {"kind": "none"},
-            "ttl_ms": 0, "dead_max": 0, "dead_age_ms": 0, "history": False}
+from harness.topic_settings import BUILT_IN
 
 ROWS = [
     ("hard.*", {"ttr_ms": 80, "max_tries": 2,

@@ -4,7 +4,7 @@ held against the model. ./dev drill model does the same for longer."""
 import os
 import random
 
-from model.house import Doors
+from model.nodes import Doors
 from model.runs import has_sanitizers, run_for
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, Optional
 
 from model.beliefs import Wrong
 from model.life import READY, RESERVED, Span
-from model.looks import Looks
+from model.pages import Pages
 
 SOON_MS = 30000  # a job that expires later than that is there for who waits
 
@@ -26,7 +26,7 @@ class Waiter(NamedTuple):
     wait_ms: int
 
 
-class Waits(Looks):
+class Waits(Pages):
     def waits(self, waiter):
         self.waiters[waiter.number] = waiter
 

@@ -1,7 +1,6 @@
-/* The node that was asked is looked at until it knows of a leader with a higher epoch. It may
- * be away for a moment, or for good when it was the leader: until the patience is over it is
- * asked again. A leader that is not the one that was wanted is an end only when the request is
- * gone.
+/* Asks the node again and again until it knows of a leader with a higher epoch. The node may be
+ * away for a moment, or for good when it was the leader: it is asked until the patience is
+ * over. Another leader than the wanted one ends the wait only when the request is gone.
  */
 #include "node/ctl/await_leader.h"
 
@@ -18,7 +17,7 @@
 
 #define LOOK_EVERY_MS   20
 #define PATIENCE_MS     30000 /* and two session timeouts: a lease has to run out first */
-#define SETTLED_MS      2000  /* no request for so long, and no other leader: it was given up */
+#define SETTLED_MS      2000  /* no request and no other leader for so long: given up */
 #define HISTORY_MS      1000  /* and one session timeout: it is written when the leader acts */
 #define NOT_SEEN_SO_FAR (-1)
 
@@ -39,7 +38,7 @@ static int64_t highest_epoch(const json_t *page)
     return highest;
 }
 
-/* How the lead came to who has it now; NULL: it is not written down yet. */
+/* The change that made the current leader; NULL: not in the history yet. */
 static const json_t *change_to(const json_t *page)
 {
     int64_t epoch = output_number(page, "leader_epoch", -1);
@@ -54,7 +53,7 @@ static const json_t *change_to(const json_t *page)
     return NULL;
 }
 
-/* Of a node without a session: the one that it asks for. */
+/* The session timeout; for a node without a session the one that it asks for. */
 static int64_t session_ms(const json_t *page)
 {
     const json_t *zookeeper = json_object_get(page, "zookeeper");
@@ -62,13 +61,13 @@ static int64_t session_ms(const json_t *page)
     return output_number(zookeeper, "granted_ms", output_number(zookeeper, "asked_ms", 0));
 }
 
-static bool is_whom_it_waits_for(const struct await_leader *w, const json_t *page)
+static bool is_whom_it_waits_for(const struct await_leader *a, const json_t *page)
 {
     const char *leader = output_text(page, "leader").at;
 
-    if (!leader[0] || output_number(page, "leader_epoch", 0) <= w->epoch)
+    if (!leader[0] || output_number(page, "leader_epoch", 0) <= a->epoch)
         return false;
-    return w->to[0] ? !strcmp(leader, w->to) : strcmp(leader, w->before) != 0;
+    return a->to[0] ? !strcmp(leader, a->to) : strcmp(leader, a->before) != 0;
 }
 
 /* ---- the end ---- */
@@ -104,30 +103,30 @@ static void print_done(const struct ctl *ctl, const json_t *page, const json_t *
     json_decref(without);
 }
 
-static enum ctl_exit fail(const struct await_leader *w, struct failure *failure)
+static enum ctl_exit fail(const struct await_leader *a, struct failure *failure)
 {
-    cluster_fail(w->ctl, failure, w->what);
+    cluster_fail(a->ctl, failure, a->what);
     return failure->end;
 }
 
-static enum ctl_exit fail_given_up(const struct await_leader *w, const json_t *page)
+static enum ctl_exit fail_given_up(const struct await_leader *a, const json_t *page)
 {
     const char *leader = output_text(page, "leader").at;
     struct failure failure;
 
-    if (output_number(page, "leader_epoch", 0) <= w->epoch)
+    if (output_number(page, "leader_epoch", 0) <= a->epoch)
         failure_set(&failure, CTL_REFUSED, "wrong_state", "it was given up; %s still leads",
                     leader);
-    else if (w->to[0])
+    else if (a->to[0])
         failure_set(&failure, CTL_REFUSED, "wrong_state", "%s leads now, not %s", leader,
-                    w->to);
+                    a->to);
     else
         failure_set(&failure, CTL_REFUSED, "wrong_state",
                     "nobody took the lead over; %s leads again", leader);
-    return fail(w, &failure);
+    return fail(a, &failure);
 }
 
-/* What is by force is not taken back. */
+/* A forced failover cannot be cancelled. */
 static const char *how_to_cancel(const json_t *page)
 {
     if (!output_text(page, "wanted").len || json_is_true(json_object_get(page, "forced")))
@@ -136,13 +135,13 @@ static const char *how_to_cancel(const json_t *page)
 }
 
 /* `page` is NULL where the node gave no answer in the end. */
-static enum ctl_exit end_late(const struct await_leader *w, const json_t *page)
+static enum ctl_exit end_late(const struct await_leader *a, const json_t *page)
 {
-    int patience_s = (int)(w->patience_ms / 1000);
+    int patience_s = (int)(a->patience_ms / 1000);
     struct failure failure;
 
-    if (page && is_whom_it_waits_for(w, page)) {
-        print_done(w->ctl, page, change_to(page));
+    if (page && is_whom_it_waits_for(a, page)) {
+        print_done(a->ctl, page, change_to(page));
         return CTL_DONE;
     }
     if (page)
@@ -154,12 +153,12 @@ static enum ctl_exit end_late(const struct await_leader *w, const json_t *page)
                     "the node that was asked gives no answer after %d s; another one may know "
                     "who leads",
                     patience_s);
-    return fail(w, &failure);
+    return fail(a, &failure);
 }
 
 /* ---- waiting ---- */
 
-/* For so long it has been like this. */
+/* How long it has been like this; begins with the first call. */
 static int64_t since(int64_t *mono_ms)
 {
     int64_t now = clock_mono_ms();
@@ -169,68 +168,68 @@ static int64_t since(int64_t *mono_ms)
     return now - *mono_ms;
 }
 
-/* No request stands, and who leads is known: for so long that the node would have seen a
+/* There is no request, and a leader is known, for so long that the node would have seen a
  * request. */
-static bool is_given_up(struct await_leader *w, const json_t *page)
+static bool is_given_up(struct await_leader *a, const json_t *page)
 {
     if (!output_text(page, "leader").len || output_text(page, "wanted").len) {
-        w->gone_mono_ms = NOT_SEEN_SO_FAR;
+        a->gone_mono_ms = NOT_SEEN_SO_FAR;
         return false;
     }
-    return since(&w->gone_mono_ms) >= SETTLED_MS;
+    return since(&a->gone_mono_ms) >= SETTLED_MS;
 }
 
 /* Is there an end to the waiting? */
-static bool judge(struct await_leader *w, const json_t *page, enum ctl_exit *end)
+static bool judge(struct await_leader *a, const json_t *page, enum ctl_exit *end)
 {
     const json_t *change;
 
-    if (!is_whom_it_waits_for(w, page)) {
-        if (!is_given_up(w, page))
+    if (!is_whom_it_waits_for(a, page)) {
+        if (!is_given_up(a, page))
             return false;
-        *end = fail_given_up(w, page);
+        *end = fail_given_up(a, page);
         return true;
     }
     change = change_to(page);
-    if (!change && since(&w->new_mono_ms) < session_ms(page) + HISTORY_MS)
+    if (!change && since(&a->new_mono_ms) < session_ms(page) + HISTORY_MS)
         return false;
-    print_done(w->ctl, page, change);
+    print_done(a->ctl, page, change);
     *end = CTL_DONE;
     return true;
 }
 
-void await_leader_init(struct await_leader *w, struct ctl *ctl, const char *what,
+void await_leader_init(struct await_leader *a, struct ctl *ctl, const char *what,
                        const char *to, const json_t *page)
 {
-    *w = (struct await_leader){.ctl = ctl,
+    *a = (struct await_leader){.ctl = ctl,
                                .what = what,
                                .to = to,
                                .epoch = highest_epoch(page),
                                .patience_ms = PATIENCE_MS + 2 * session_ms(page),
                                .new_mono_ms = NOT_SEEN_SO_FAR,
                                .gone_mono_ms = NOT_SEEN_SO_FAR};
-    snprintf(w->before, sizeof(w->before), "%s", output_text(page, "leader").at);
+    snprintf(a->before, sizeof(a->before), "%s", output_text(page, "leader").at);
 }
 
-enum ctl_exit await_leader(struct await_leader *w)
+enum ctl_exit await_leader(struct await_leader *a)
 {
     enum ctl_exit end = CTL_DONE;
     json_t *page = NULL;
     bool is_over = false;
 
-    w->begin_mono_ms = clock_mono_ms();
-    while (!is_over && clock_mono_ms() - w->begin_mono_ms < w->patience_ms) {
+    a->begin_mono_ms = clock_mono_ms();
+    while (!is_over && clock_mono_ms() - a->begin_mono_ms < a->patience_ms) {
         struct failure failure;
 
         json_decref(page);
         page = NULL;
-        if (cluster_look(w->ctl, &page, &failure) == CTL_DONE)
-            is_over = judge(w, page, &end);
+        if (cluster_look(a->ctl, &page, &failure) == CTL_DONE)
+            is_over = judge(a, page, &end);
         if (!is_over)
             poll(NULL, 0, LOOK_EVERY_MS);
     }
     if (!is_over)
-        end = end_late(w, page);
+        end = end_late(a, page);
     json_decref(page);
     return end;
 }

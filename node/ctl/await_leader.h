@@ -19,16 +19,16 @@ struct await_leader {
     int64_t patience_ms;
     int64_t begin_mono_ms;
     int64_t new_mono_ms;  /* since a new leader was seen; -1: not so far */
-    int64_t gone_mono_ms; /* since no request stands; the same */
+    int64_t gone_mono_ms; /* since the request was gone from the page; -1: not so far */
 };
 
 /* How it was before the request, from GET /v1/cluster. */
-void await_leader_init(struct await_leader *w, struct ctl *ctl, const char *what,
+void await_leader_init(struct await_leader *a, struct ctl *ctl, const char *what,
                        const char *to, const json_t *page);
 
-/* After the request was taken down. Prints who leads, and for how long nobody did: CTL_DONE.
- * Else it speaks up: CTL_REFUSED where another one leads than was wanted, or the request was
- * given up; CTL_UNKNOWN where the patience is over. */
-enum ctl_exit await_leader(struct await_leader *w);
+/* Call when the node has taken the request. CTL_DONE: prints who leads, and for how long nobody
+ * did. Else prints what is wrong: CTL_REFUSED where another node leads than was wanted, or the
+ * request was given up; CTL_UNKNOWN where the patience is over. */
+enum ctl_exit await_leader(struct await_leader *a);
 
 #endif

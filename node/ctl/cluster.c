@@ -10,7 +10,7 @@
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"
 
-/* Of these words output.c knows what they mean for jobs. */
+/* Words whose advice in output.c is about jobs. */
 static const char *advice_for(const struct failure *failure)
 {
     if (!strcmp(failure->code, "not_found"))
@@ -192,7 +192,7 @@ void cluster_warn(const json_t *page)
         ctl_say("this node needs a human: %s", output_text(page, "refused").at);
 }
 
-/* cluster, fence and forget: what operators want of the cluster, but for another leader. */
+/* cluster, fence and forget: operators' requests except for another leader. */
 
 static void print_done(const struct ctl *ctl, const char *name, const char *what)
 {
@@ -221,13 +221,13 @@ static enum ctl_exit run_cluster(struct ctl *ctl, const struct arguments *argume
 
 static const char *const cluster_choices[] = {"pause", "resume", NULL};
 
-const struct command cluster_command = {
+static const struct command cluster_command = {
     .name = "cluster",
     .usage = "pause|resume",
     .summary = "pause or resume automatic failover",
-    .text = "Paused, nobody takes over from a leader that dies, but by switchover or\n"
-            "failover: for work on ZooKeeper or on the network. The leader goes on.\n"
-            "The commands pause and resume are about topics.\n",
+    .text = "While failover is paused, another node takes over from a dead leader only by\n"
+            "switchover or failover: for work on ZooKeeper or on the network. The leader goes\n"
+            "on. The commands pause and resume are about topics.\n",
     .choices = cluster_choices,
     .words_min = 1,
     .words_max = 1,
@@ -262,7 +262,7 @@ static const struct option_row fence_options[] = {
     {0},
 };
 
-const struct command fence_command = {
+static const struct command fence_command = {
     .name = "fence",
     .usage = "adopt",
     .summary = "take Redis over from another ZooKeeper ensemble",
@@ -270,9 +270,9 @@ const struct command fence_command = {
             "other. Adopt when ZooKeeper was set up anew, or when Redis came from another\n"
             "cluster: be sure that no leader of the former one lives, because it is refused\n"
             "from then on. Ask the node that leads: any other refuses, and names it; so does\n"
-            "a leader that Redis follows already. While ZooKeeper does not answer, none does\n"
-            "it. Ask one node alone: two at the same time can divide the buckets of Redis,\n"
-            "and then one of the commands fails at least. On a terminal it asks first.\n",
+            "a leader that Redis follows already. Without an answer from ZooKeeper no node\n"
+            "adopts. Ask one node only: two at the same time can divide the buckets of Redis,\n"
+            "and then at least one of the commands fails. On a terminal it asks first.\n",
     .options = fence_options,
     .choices = fence_choices,
     .words_min = 1,
@@ -293,10 +293,10 @@ static enum ctl_exit run_forget(struct ctl *ctl, const struct arguments *argumen
     return end;
 }
 
-const struct command forget_command = {
+static const struct command forget_command = {
     .name = "forget",
     .usage = "NODE",
-    .summary = "make a node that will not come back no member any more",
+    .summary = "remove a node that will not come back from the members",
     .text = "With ha.on_zookeeper_loss: failsafe a leader goes on without ZooKeeper only\n"
             "while all members agree. A node that comes back is a member again.\n",
     .words_min = 1,
@@ -304,8 +304,8 @@ const struct command forget_command = {
     .run = run_forget,
 };
 
-/* switchover and failover: another leader, gracefully or by force. The node that is asked takes
- * the request down for the cluster.
+/* switchover and failover: another leader, gracefully or by force. The node that is asked
+ * records the request for the cluster.
  */
 
 /* `body` is taken over. */
@@ -363,7 +363,7 @@ static void print_noted(const struct ctl *ctl, int64_t at_ms)
     buf_fini(&text);
 }
 
-/* Taken down, and not waited for. */
+/* The request is recorded, and not waited for. */
 static enum ctl_exit switch_later(struct ctl *ctl, json_t *body, int64_t at_ms)
 {
     enum ctl_exit end;
@@ -405,14 +405,14 @@ static enum ctl_exit run_switchover(struct ctl *ctl, const struct arguments *arg
     return change_leader(ctl, "switchover", "/v1/cluster/switchover", body);
 }
 
-const struct command switchover_command = {
+static const struct command switchover_command = {
     .name = "switchover",
     .usage = "",
     .summary = "let another node lead, gracefully",
     .text = "The leader ends what it has begun and gives the lead away; this waits until\n"
-            "another node leads, and tells for how long due jobs stood still. Clients keep\n"
-            "their connections: all nodes serve them all the time. Ends with 1 where another\n"
-            "node leads then than was wanted, or where none could.\n",
+            "another node leads, and tells how long due jobs stood still. Clients keep their\n"
+            "connections: all nodes serve them all the time. Ends with 1 where another node\n"
+            "than the wanted one leads then, or where none could.\n",
     .options = switchover_options,
     .run = run_switchover,
 };
@@ -433,20 +433,25 @@ static enum ctl_exit run_failover(struct ctl *ctl, const struct arguments *argum
     json_t *body;
 
     if (!arguments->own[FORCE].is_given)
-        return ctl_misused("failover: only with --force; in order there is 'switchover'");
+        return ctl_misused("failover: only with --force; the graceful way is 'switchover'");
     body = json_pack("{s:b}", "force", 1);
     set_text(body, "to", &arguments->own[FORCE_TO]);
     return change_leader(ctl, "failover", "/v1/cluster/failover", body);
 }
 
-const struct command failover_command = {
+static const struct command failover_command = {
     .name = "failover",
     .usage = "--force",
     .summary = "depose a leader that does not answer",
     .text = "The leader is asked first. When it does not give the lead away it is deposed,\n"
             "and its successor waits until the old lease is over for certain: less than one\n"
             "session timeout. Priorities, no_failover and a pause do not count here. Ends\n"
-            "with 1 where another node leads then than was wanted.\n",
+            "with 1 where another node than the wanted one leads then.\n",
     .options = failover_options,
     .run = run_failover,
+};
+
+const struct command *const cluster_commands[] = {
+    &switchover_command, &failover_command, &cluster_command,
+    &fence_command,      &forget_command,   NULL,
 };

@@ -1,4 +1,5 @@
-/* What a consumer does: pop, then ack, release, touch or bury; and tail, which looks on. */
+/* The commands of a consumer: pop, then ack, release, touch or bury; and tail, which only
+ * watches. */
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 
 /* pop: reserves jobs and prints them.
  *
- * With --ack they are acknowledged when they were written, not before: a job whose body did not
+ * With --ack a job is acknowledged after it was written, not before: a job whose body did not
  * get into the pipe goes back to its topic when its time to run is over.
  */
 
@@ -117,7 +118,7 @@ static void name_left(const json_t *jobs, size_t first)
     buf_fini(&ids);
 }
 
-/* Where the node does not answer any more, the rest is not tried. */
+/* When the node no longer answers, the remaining jobs are not tried. */
 static enum ctl_exit ack_all(struct ctl *ctl, const json_t *jobs)
 {
     enum ctl_exit end = CTL_DONE;
@@ -133,7 +134,7 @@ static enum ctl_exit ack_all(struct ctl *ctl, const json_t *jobs)
     return end;
 }
 
-/* A loop in a script need not hear it each time. */
+/* The message is for terminals: a loop in a script need not see it each time. */
 static enum ctl_exit say_none(const struct ctl *ctl)
 {
     if (ctl->is_terminal && !ctl->is_json)
@@ -165,11 +166,11 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
     return end;
 }
 
-const struct command pop_command = {
+static const struct command pop_command = {
     .name = "pop",
     .usage = "TOPIC...",
     .summary = "take jobs that are due, and hold them",
-    .text = "Topics come in order of priority; all jobs are of the first topic that has some.\n"
+    .text = "All jobs are of the first TOPIC that has some: name the most urgent one first.\n"
             "A job that is not acknowledged before its time to run is over is handed out\n"
             "again. Ends with 5 where there was none.\n",
     .options = options,
@@ -179,7 +180,7 @@ const struct command pop_command = {
 };
 
 /* ack, release, touch and bury: what a consumer says about a job it holds. The lease, as pop
- * has printed it, proves that it still does. */
+ * has printed it, proves that. */
 
 enum { TOPIC, ID, LEASE };
 
@@ -202,7 +203,7 @@ struct saying {
     const char *done;
 };
 
-/* A job may have died of it, or have a new time. */
+/* The job may be dead now, or have a new due time. */
 static void print_done(const char *id, const struct saying *saying, const json_t *answer)
 {
     struct bytes death = output_text(answer, "death");
@@ -288,7 +289,7 @@ static enum ctl_exit run_bury(struct ctl *ctl, const struct arguments *arguments
     return say(ctl, arguments, &bury);
 }
 
-const struct command ack_command = {
+static const struct command ack_command = {
     .name = "ack",
     .usage = "TOPIC ID LEASE",
     .summary = "acknowledge a job: it is done, and gone",
@@ -297,19 +298,19 @@ const struct command ack_command = {
     .run = run_ack,
 };
 
-const struct command release_command = {
+static const struct command release_command = {
     .name = "release",
     .usage = "TOPIC ID LEASE",
     .summary = "give a job back, for now or for later",
-    .text = "Without --delay it rests as its backoff says, or not at all where it has none.\n"
-            "One whose tries are used up is dead.\n",
+    .text = "Without --delay the job rests as its backoff says; without a backoff it is ready\n"
+            "at once. A job whose tries are used up is dead.\n",
     .options = release_options,
     .words_min = 3,
     .words_max = 3,
     .run = run_release,
 };
 
-const struct command touch_command = {
+static const struct command touch_command = {
     .name = "touch",
     .usage = "TOPIC ID LEASE",
     .summary = "hold a job longer: its time to run begins anew",
@@ -319,7 +320,7 @@ const struct command touch_command = {
     .run = run_touch,
 };
 
-const struct command bury_command = {
+static const struct command bury_command = {
     .name = "bury",
     .usage = "TOPIC ID LEASE",
     .summary = "put a job aside: dead, until it is kicked or deleted",
@@ -330,9 +331,8 @@ const struct command bury_command = {
 
 /* tail: follows the node's deliveries, with one long poll after the other.
  *
- * It goes on until it is interrupted: a node that is away is asked again until it is back. The
- * numbers of deliveries grow over a restart, too, so that the last one seen stays a good place
- * to go on from.
+ * tail runs until it is interrupted: a node that is away is asked until it is back. The numbers
+ * of deliveries grow over a restart, too, so tail can go on from the last one seen.
  */
 
 #define POLL_MS   30000
@@ -404,8 +404,8 @@ static void welcome(struct tail *t)
     t->is_away = false;
 }
 
-/* The first answer comes at once, so that there is a number to go on from, and so does the
- * first one after the node was away, to tell that it is back. */
+/* The first answer comes at once, for a number to go on from; so does the first one after the
+ * node was away, to tell that it is back. */
 static enum ctl_exit follow(struct tail *t, struct failure *failure)
 {
     int64_t wait_ms = t->next == NO_CURSOR || t->is_away ? 0 : POLL_MS;
@@ -432,8 +432,8 @@ static enum ctl_exit follow(struct tail *t, struct failure *failure)
     return failure->end;
 }
 
-/* Will the same question be answered later? Not where the node has understood and refused it,
- * nor before any node was there: then the address is wrong, more likely. */
+/* Could the same request succeed later? Not when the node has understood and refused it, nor
+ * before any answer: then the address is probably wrong. */
 static bool may_pass(const struct tail *t, const struct failure *failure)
 {
     return t->next != NO_CURSOR &&
@@ -468,14 +468,19 @@ static enum ctl_exit run_tail(struct ctl *ctl, const struct arguments *arguments
     return failure.end;
 }
 
-const struct command tail_command = {
+static const struct command tail_command = {
     .name = "tail",
     .usage = "[TOPIC]",
     .summary = "follow the jobs that the node hands out",
-    .text = "Shows each delivery to a consumer, of this node alone, from now on. How many\n"
-            "were missed, because they came faster than they could be shown, is said on\n"
-            "stderr. With --json each delivery is a document on a line of its own, and what\n"
-            "was missed is {\"missed\":N}. Survives a restart of the node; ends with Ctrl-C.\n",
+    .text = "Shows each delivery to a consumer, of this node alone, from now on. Deliveries\n"
+            "that came faster than they could be shown are counted on stderr. With --json\n"
+            "each delivery is a document on a line of its own, and missed ones are\n"
+            "{\"missed\":N}. Survives a restart of the node; ends with Ctrl-C.\n",
     .words_max = 1,
     .run = run_tail,
+};
+
+const struct command *const consume_commands[] = {
+    &pop_command,  &ack_command, &release_command, &touch_command, &bury_command,
+    &tail_command, NULL,
 };

@@ -1,7 +1,7 @@
 /* events: follows the roles of all nodes, by looking at each several times a second.
  *
- * The node of --url names the others; each of them is then asked itself, because only it knows
- * its role. What comes and goes between two looks is not seen here, but in `history`.
+ * The node of --url names the others; each node is then asked itself, because only it knows its
+ * role. A role that comes and goes between two looks is in `history` only.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -73,7 +73,7 @@ static void show_for_people(const struct watched *w, const struct event *e)
     buf_fini(&line);
 }
 
-/* A leader may have been another one in between. */
+/* A leader may have lost the lead and won it again in between. */
 static void note(struct events *events, struct watched *w, const struct event *e)
 {
     if (!strcmp(w->role, e->role) && w->epoch == e->epoch)
@@ -148,7 +148,7 @@ static void note_page(struct events *events, struct watched *w, const json_t *pa
     note(events, w, &e);
 }
 
-/* Has it answered? */
+/* Has the node answered? */
 static bool look_at(struct events *events, struct watched *w)
 {
     struct event away = {.role = UNREACHABLE, .reason = "", .at_ms = clock_wall_ms()};
@@ -172,7 +172,7 @@ static bool look_at(struct events *events, struct watched *w)
     return true;
 }
 
-/* They may all have gone, and come back elsewhere. */
+/* All nodes may have gone, and come back elsewhere. */
 static void learn_anew(struct events *events)
 {
     struct ctl ctl = *events->ctl;
@@ -230,14 +230,19 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
     return end;
 }
 
-const struct command events_command = {
+static const struct command events_command = {
     .name = "events",
     .usage = "",
     .summary = "follow the roles of all nodes",
-    .text = "First how each is, then every change, as each node itself tells it. All are\n"
-            "looked at five times a second, at the addresses that they give ('dueqctl\n"
+    .text = "Shows the role of each node, then every change, as each node itself tells it.\n"
+            "All are looked at five times a second, at the addresses that they give ('dueqctl\n"
             "nodes'). With --json each change is a document on a line of its own. Ends with\n"
             "Ctrl-C, and at once with 5 where a node is alone. 'another answers': the address\n"
             "that a node gives is another node's; set http.listen or ha.advertise there.\n",
     .run = run,
+};
+
+const struct command *const events_commands[] = {
+    &events_command,
+    NULL,
 };

@@ -53,7 +53,7 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
     return end;
 }
 
-const struct command get_command = {
+static const struct command get_command = {
     .name = "get",
     .usage = "TOPIC ID",
     .summary = "show a job, wherever it is, and leave it there",
@@ -74,7 +74,7 @@ static enum ctl_exit run_cancel(struct ctl *ctl, const struct arguments *argumen
     return each_run(ctl, &cancel, arguments);
 }
 
-const struct command cancel_command = {
+static const struct command cancel_command = {
     .name = "cancel",
     .usage = "TOPIC ID... | -",
     .summary = "remove jobs, wherever they are",
@@ -131,22 +131,22 @@ static enum ctl_exit run_reschedule(struct ctl *ctl, const struct arguments *arg
     return end;
 }
 
-const struct command run_command = {
+static const struct command run_command = {
     .name = "run",
     .usage = "TOPIC ID... | -",
     .summary = "make jobs due now",
-    .text = "Delayed ones need not wait any more; one that a consumer holds is taken from it.\n"
-            "Dead ones are for 'dueqctl kick'. '-' reads ids from stdin, one a line.\n",
+    .text = "Delayed jobs need not wait any more; a job that a consumer holds is taken from\n"
+            "it. Dead jobs are for 'dueqctl kick'. '-' reads ids from stdin, one a line.\n",
     .words_min = 2,
     .words_max = WORDS_ANY,
     .run = run_run,
 };
 
-const struct command reschedule_command = {
+static const struct command reschedule_command = {
     .name = "reschedule",
     .usage = "TOPIC ID... | -",
     .summary = "make jobs due at another time",
-    .text = "From any state; one that a consumer holds is taken from it. '-' reads ids from\n"
+    .text = "From any state; a job that a consumer holds is taken from it. '-' reads ids from\n"
             "stdin, one a line.\n",
     .options = move_options,
     .words_min = 2,
@@ -206,7 +206,7 @@ static void print(const struct ctl *ctl, const json_t *history)
     output_rows(ctl, columns, sizeof(columns) / sizeof(columns[0]), history, add_row);
 }
 
-/* Either there is none, or it lives and nothing was written down. */
+/* Either there is no such job, or its topic keeps no history. */
 static void say_why_none(struct ctl *ctl, char **words)
 {
     struct request request;
@@ -259,7 +259,7 @@ static enum ctl_exit run_trace(struct ctl *ctl, const struct arguments *argument
     return end;
 }
 
-const struct command trace_command = {
+static const struct command trace_command = {
     .name = "trace",
     .usage = "TOPIC ID",
     .summary = "show what a job went through, even when it is gone",
@@ -270,4 +270,8 @@ const struct command trace_command = {
     .words_min = 2,
     .words_max = 2,
     .run = run_trace,
+};
+
+const struct command *const job_commands[] = {
+    &cancel_command, &run_command, &reschedule_command, &get_command, &trace_command, NULL,
 };

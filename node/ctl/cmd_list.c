@@ -139,7 +139,7 @@ static bool show_page(struct list *l, struct failure *failure)
     return l->cursor.len > 0;
 }
 
-/* A cursor alone is no promise: the pages behind it may be empty. */
+/* A cursor does not prove that there is more: the pages behind it may be empty. */
 static void look_ahead(struct list *l, struct failure *failure)
 {
     json_t *page = NULL;
@@ -151,7 +151,7 @@ static void look_ahead(struct list *l, struct failure *failure)
     }
 }
 
-/* What was printed before a page failed stays true. */
+/* Rows printed before a page failed stay valid. */
 static void end_output(const struct list *l, const struct failure *failure)
 {
     if (failure->end != CTL_DONE)
@@ -193,7 +193,7 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
     return failure.end;
 }
 
-const struct command list_command = {
+static const struct command list_command = {
     .name = "list",
     .usage = "TOPIC",
     .summary = "list a topic's jobs, without their bodies",
@@ -204,4 +204,9 @@ const struct command list_command = {
     .words_min = 1,
     .words_max = 1,
     .run = run,
+};
+
+const struct command *const list_commands[] = {
+    &list_command,
+    NULL,
 };

@@ -10,7 +10,7 @@
 #include "node/ctl/request.h"
 #include "node/ctl/table.h"
 
-/* status: what the node says about itself, whatever that comes to be. */
+/* status: all that the node says about itself, also members that this dueqctl does not know. */
 
 /* ---- the store's masters ---- */
 
@@ -66,7 +66,8 @@ static void print(const struct ctl *ctl, json_t *status)
     json_t *ticks = take(json_object_get(status, "cluster"), "check");
     json_t *masters = take(store, "masters");
     json_t *unreached = take(store, "unreached");
-    bool has_several = json_array_size(masters) > 1; /* of a single one all was said */
+    bool has_several =
+        json_array_size(masters) > 1; /* a single master is in the members already */
 
     if (!has_several)
         json_object_del(store, "redirects");
@@ -102,23 +103,23 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
     return end;
 }
 
-const struct command status_command = {
+static const struct command status_command = {
     .name = "status",
     .usage = "",
     .summary = "show how the node is, and whether it is ready",
-    .text = "Ends with 0 when the node has answered, ready or not. Of a Redis Cluster the\n"
-            "masters are shown, and which buckets are not reached. Warnings say what of\n"
-            "Redis's set-up may lose jobs, and what of ZooKeeper's makes leases unsafe, or\n"
-            "cannot be known. Of a cluster: for how long this node has seen no leader that\n"
-            "proves its lease (0: it sees one); for how long it has had no connection to\n"
-            "ZooKeeper (0: it has one; what is said of other nodes is as old); and the next\n"
-            "leader, where an operator wants another one (*: any).\n",
+    .text = "Ends with 0 when the node has answered, ready or not. For a Redis Cluster the\n"
+            "masters and the unreached buckets are shown. Warnings name what in Redis's\n"
+            "set-up may lose jobs, and what in ZooKeeper's makes leases unsafe or cannot be\n"
+            "known. For a cluster: how long this node has seen no leader that proves its\n"
+            "lease (0: it sees one); how long it has had no connection to ZooKeeper (0: it\n"
+            "has one; what is said of other nodes is as old); and the next leader, where an\n"
+            "operator wants another one (*: any).\n",
     .run = run,
 };
 
 /* nodes: who is in the cluster, who leads, and who could. */
 
-/* Two tables: with who scans, where nodes do. */
+/* Two tables: in cluster mode with the nodes that scan. */
 static const struct table_column columns[] = {
     {"NODE", false},    {"ROLE", false}, {"PRIORITY", true}, {"STORE", false},
     {"VERSION", false}, {"HTTP", false}, {"GMQ", false},     {"NOTES", false},
@@ -133,7 +134,7 @@ static bool is_true(const json_t *node, const char *name)
     return json_is_true(json_object_get(node, name));
 }
 
-/* Of itself a node knows its role, of the others what ZooKeeper says. */
+/* A node knows its own role; of other nodes it knows what ZooKeeper says. */
 static const char *role_of(const json_t *page, const json_t *node)
 {
     if (cluster_stale_ms(page) > 0)
@@ -195,7 +196,7 @@ static void add_row(struct table *table, const json_t *page, const json_t *node)
     add_notes(table, page, node);
 }
 
-/* In cluster mode, of the node that is asked. */
+/* In cluster mode: the view of the node that is asked. */
 static void print_view(const json_t *page)
 {
     const json_t *sharing = json_object_get(page, "sharing");
@@ -284,13 +285,13 @@ static enum ctl_exit run_nodes(struct ctl *ctl, const struct arguments *argument
     return CTL_DONE;
 }
 
-const struct command nodes_command = {
+static const struct command nodes_command = {
     .name = "nodes",
     .usage = "",
     .summary = "list the nodes of the cluster, and who leads",
-    .text = "As the node that is asked sees them. One that is away is a member that is not\n"
-            "here: 'dueqctl forget' is for those that will not come back. SCANS: in cluster\n"
-            "mode, it moves what is due in its share of the topics.\n",
+    .text = "As the node that is asked sees them. A node that is away is a member that is not\n"
+            "here: 'dueqctl forget' removes one that will not come back. SCANS: in cluster\n"
+            "mode, the node moves what is due in its share of the topics.\n",
     .run = run_nodes,
 };
 
@@ -328,7 +329,7 @@ static enum ctl_exit run_check(struct ctl *ctl, const struct arguments *argument
     return is_fine ? CTL_DONE : CTL_REFUSED;
 }
 
-const struct command check_command = {
+static const struct command check_command = {
     .name = "check",
     .usage = "",
     .summary = "say whether a failover would succeed now, and what to mend",
@@ -382,7 +383,7 @@ static enum ctl_exit run_history(struct ctl *ctl, const struct arguments *argume
     return CTL_DONE;
 }
 
-const struct command history_command = {
+static const struct command history_command = {
     .name = "history",
     .usage = "",
     .summary = "list the last hundred changes of the lead",
@@ -392,4 +393,8 @@ const struct command history_command = {
             "most; '-' where that was not seen. 'resumed' is no change: the same leader has\n"
             "proven its lease again. doc/ha.md explains the other reasons.\n",
     .run = run_history,
+};
+
+const struct command *const nodes_commands[] = {
+    &status_command, &nodes_command, &check_command, &history_command, NULL,
 };

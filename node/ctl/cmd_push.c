@@ -33,10 +33,10 @@ static json_t *push_job(const struct arguments *arguments, struct bytes body);
 
 /* push --lines: a job for each line, up to 1,000 in a request.
  *
- * A batch is sent when it is full, or when the next line is not there yet: a pipe that drips
- * is not held up. The node judges each job for itself; what it refuses is named by its line and
- * the others go on. When a whole request fails nothing more is sent, because who reads the
- * message must know which lines are in.
+ * A batch is sent when it is full, or when the next line is not there yet: so a slow pipe is
+ * not held up. The node judges each job alone; a refused job is named by its line, and the
+ * others go on. When a whole request fails nothing more is sent, so that the message can say
+ * which lines are in.
  */
 
 #define BATCH_JOBS  1000
@@ -48,7 +48,7 @@ struct pusher {
     const struct arguments *arguments;
     json_t *batch; /* not sent yet */
     size_t batch_bytes;
-    int64_t lines; /* answered so far, and so the number of the batch's first line, less one */
+    int64_t lines; /* answered so far: one less than the number of the batch's first line */
     int64_t pushed;
     int64_t refused;
     int64_t unknown; /* they may be in */
@@ -144,7 +144,7 @@ static bool send_part(struct pusher *p, const json_t *batch, size_t begin, size_
     return goes_on;
 }
 
-/* The node takes no request of that size, perhaps the halves. A line that is too large alone is
+/* The request is too large for the node: tries its halves. A single line that is too large is
  * refused like any other. */
 static bool send_smaller(struct pusher *p, const json_t *batch, const struct failure *failure)
 {
@@ -450,7 +450,7 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
     return end;
 }
 
-const struct command push_command = {
+static const struct command push_command = {
     .name = "push",
     .usage = "TOPIC [BODY | -]",
     .summary = "put a job into a topic, due now or later",
@@ -460,11 +460,16 @@ const struct command push_command = {
             "stderr.\n"
             "\n"
             "BACKOFF is none, fixed:REST or exponential:REST, the latter with ..CAP for how\n"
-            "far it grows; ~10% behind it makes rests differ by chance. A topic may have\n"
+            "far it grows; ~10% behind it makes rests vary at random. A topic may have\n"
             "other defaults than these: 'dueqctl topic show TOPIC'.\n",
     .options = options,
     .words_min = 1,
     .words_max = 2,
     .names = 1,
     .run = run,
+};
+
+const struct command *const push_commands[] = {
+    &push_command,
+    NULL,
 };

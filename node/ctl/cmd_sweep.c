@@ -17,13 +17,12 @@
 
 /* Many jobs of a topic kicked or purged, request after request, with progress on a terminal.
  *
- * Each request asks for so many as should take a moment, so that none runs into its timeout and
- * an interrupt is obeyed soon: the one under way is finished, and what came of all is said.
- * What was there when it began is swept; what comes in meanwhile is not waited for. That is why
- * each state is a part with a count of its own: under one count for all, jobs that come into
- * the first state meanwhile would be swept in the place of those of the others. But jobs move
- * on, from state to state: what a part does not find any more is looked for in the next ones,
- * beside what is counted there.
+ * Each request asks for as many as should take a moment, so that none runs into its timeout and
+ * an interrupt is obeyed soon: the request under way is finished, and the total is printed. As
+ * many jobs are swept as were there at the beginning. Each state is a part with a count of its
+ * own: under one count for all, jobs that come into the first state meanwhile would be swept in
+ * place of those of the others. But jobs move on from state to state: jobs that a part no
+ * longer finds are looked for in the next parts, beside the jobs counted there.
  */
 
 #define SWEEP_PARTS_MAX 4
@@ -40,7 +39,7 @@ struct sweep {
     const char *done;                         /* "kicked" */
     struct sweep_part parts[SWEEP_PARTS_MAX]; /* one after the other */
     int part_count;
-    bool is_cut; /* people want fewer than there are: whether some are left is to be said */
+    bool is_cut; /* fewer are wanted than there are: say whether some are left */
 };
 
 #define LIMIT_FIRST 1000
@@ -136,7 +135,7 @@ static void say_why_not_all(const struct work *w, const struct failure *failure)
         ctl_say("interrupted: the others were not %s", w->sweep->done);
 }
 
-/* Of what was there when it began: what came in meanwhile does not count. */
+/* Are jobs from the beginning left? Jobs that came in meanwhile do not count. */
 static bool has_more(const struct work *w, const struct failure *failure)
 {
     if (failure->end != CTL_DONE || w->is_interrupted || w->is_stuck)
@@ -144,7 +143,7 @@ static bool has_more(const struct work *w, const struct failure *failure)
     return w->sweep->is_cut && (w->has_more || w->leaves_any);
 }
 
-/* Where nothing worked nobody knows whether there are any. */
+/* When no request worked, it is unknown whether there are any. */
 static void print_json(const struct work *w, const struct failure *failure)
 {
     json_t *object = json_pack("{s:I}", "count", (json_int_t)w->count);
@@ -284,13 +283,13 @@ static enum ctl_exit run_kick(struct ctl *ctl, const struct arguments *arguments
     return has_ids ? each_run(ctl, &each, arguments) : kick_many(ctl, arguments);
 }
 
-const struct command kick_command = {
+static const struct command kick_command = {
     .name = "kick",
     .usage = "TOPIC [ID... | -]",
     .summary = "bring dead jobs back: they are ready again",
-    .text = "Their tries begin anew, and they have no ttl any more. Some by their ids ('-'\n"
-            "reads them from stdin, one a line), or those that died first, or between two\n"
-            "times.\n",
+    .text = "Their tries begin anew, and they have no ttl any more. Kicks jobs by their ids\n"
+            "('-' reads them from stdin, one a line), or those that died first, or between\n"
+            "two times.\n",
     .options = kick_options,
     .words_min = 1,
     .words_max = WORDS_ANY,
@@ -317,8 +316,8 @@ static const struct option_row purge_options[] = {
     {0},
 };
 
-/* A part for each state, with its count; all together no more than people want. Also where
- * nothing is: jobs may come there from the states before. */
+/* A part for each state, with its count; together no more than wanted. Empty states, too: jobs
+ * may come there from the states before. */
 static void add_parts(struct sweep *sweep, const struct option_value *own, const json_t *counts)
 {
     int64_t left = own[PURGE_COUNT].is_given ? own[PURGE_COUNT].number : INT64_MAX;
@@ -424,16 +423,22 @@ static enum ctl_exit run_purge(struct ctl *ctl, const struct arguments *argument
     return end;
 }
 
-const struct command purge_command = {
+static const struct command purge_command = {
     .name = "purge",
     .usage = "TOPIC",
     .summary = "delete a topic's jobs, by their state",
-    .text = "What is there when it begins is deleted, piece by piece; other clients do not\n"
-            "wait for it. Jobs that change their state meanwhile go with those of the new\n"
-            "one, if that is named and comes later: delayed, ready, reserved, dead. On a\n"
-            "terminal it asks first. Interrupted, it says how far it came.\n",
+    .text = "Deletes the jobs that are there at the beginning, piece by piece; other clients\n"
+            "need not wait. A job that changes its state meanwhile goes with those of the new\n"
+            "state, if that is named and comes later in this order: delayed, ready, reserved,\n"
+            "dead. On a terminal it asks first. Interrupted, it says how far it came.\n",
     .options = purge_options,
     .words_min = 1,
     .words_max = 1,
     .run = run_purge,
+};
+
+const struct command *const sweep_commands[] = {
+    &kick_command,
+    &purge_command,
+    NULL,
 };

@@ -203,10 +203,11 @@ const struct command topic_command = {
     .name = "topic",
     .usage = "show|set|unset [TOPIC] [NAME[=VALUE]...]",
     .summary = "show or change a topic's settings",
-    .text = "The first five settings are for jobs whose push does not say it.\n"
-            "A change holds on all nodes within a second, for jobs pushed from then on. What\n"
-            "is not set is as the node's configuration says, or built in: FROM tells which.\n"
-            "Without a TOPIC, show lists those that have settings or are paused.\n",
+    .text = "The first five settings are for jobs whose push does not give them.\n"
+            "A change holds on all nodes within a second, for jobs pushed from then on. A\n"
+            "setting that is not set comes from the node's configuration, or is built in:\n"
+            "FROM tells which. Without a TOPIC, show lists those that have settings or are\n"
+            "paused.\n",
     .choices = choices,
     .settings = setting_rows,
     .words_min = 1,
@@ -249,7 +250,8 @@ static void explain(struct ctl *ctl, const json_t *topics)
         return;
     if (cluster_is_shared(page))
         ctl_say("this node does not know who scans; 'dueqctl check' says why");
-    else if (has_any(topics, "owner")) /* nodes of both modes, while a cluster is changed */
+    else if (has_any(topics,
+                     "owner")) /* nodes of both modes, while a cluster changes its mode */
         ctl_say("this node is not of ha.mode: cluster, and does not know who is preferred; "
                 "those that own topics are");
     else if (cluster_is_alone(page))
@@ -315,16 +317,16 @@ static enum ctl_exit run_topics(struct ctl *ctl, const struct arguments *argumen
     return arguments->own[TOPICS_OWNERS].is_given ? show_owners(ctl) : show_counts(ctl);
 }
 
-const struct command topics_command = {
+static const struct command topics_command = {
     .name = "topics",
     .usage = "",
     .summary = "list all topics with their jobs, or with who scans them",
-    .text = "OLDEST READY is for how long the job that is first in line has been due,\n"
-            "NEXT DUE when the next delayed one will be; '-' where there is none.\n"
+    .text = "OLDEST READY: how long the first job in line has been due. NEXT DUE: when the\n"
+            "next delayed job will be due; '-' where there is none.\n"
             "With --owners: OWNER has the topic's lock for as long as LEFT says, and moves\n"
             "what is due; '-' where nobody has it, as of a topic without due jobs. PREFERRED\n"
             "is the node that should, as the node that is asked sees it. BUCKET is the\n"
-            "topic's part of the store; those that are not reached are named.\n",
+            "topic's part of the store; unreached buckets are named.\n",
     .options = options,
     .run = run_topics,
 };
@@ -379,7 +381,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Of those that are there; negative stands for "none". */
+/* The smaller of those that exist; negative stands for "none". */
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < 0 || (b >= 0 && b < a) ? b : a;
@@ -427,7 +429,7 @@ static enum ctl_exit run_stats(struct ctl *ctl, const struct arguments *argument
     return arguments->word_count ? show_topics(ctl, arguments) : show_total(ctl);
 }
 
-const struct command stats_command = {
+static const struct command stats_command = {
     .name = "stats",
     .usage = "[TOPIC...]",
     .summary = "count jobs, in some topics or in all together",
@@ -506,7 +508,7 @@ static enum ctl_exit run_resume(struct ctl *ctl, const struct arguments *argumen
     return ask_pause(ctl, "/v1/topics/%/resume", arguments->words[0], NULL);
 }
 
-const struct command pause_command = {
+static const struct command pause_command = {
     .name = "pause",
     .usage = "TOPIC",
     .summary = "hand out no job of a topic, for a while or until resumed",
@@ -518,11 +520,15 @@ const struct command pause_command = {
     .run = run_pause,
 };
 
-const struct command resume_command = {
+static const struct command resume_command = {
     .name = "resume",
     .usage = "TOPIC",
     .summary = "end a topic's pause",
     .words_min = 1,
     .words_max = 1,
     .run = run_resume,
+};
+
+const struct command *const topics_commands[] = {
+    &topics_command, &stats_command, &topic_command, &pause_command, &resume_command, NULL,
 };

@@ -7,36 +7,44 @@
 #include "base/build.h"
 #include "node/ctl/output.h"
 
-const struct command *const commands[] = {
-    &push_command,     &pop_command,
-    &ack_command,      &release_command,
-    &touch_command,    &bury_command,
-    &cancel_command,   &kick_command,
-    &run_command,      &reschedule_command,
-    &get_command,      &list_command,
-    &purge_command,    &topics_command,
-    &stats_command,    &topic_command,
-    &pause_command,    &resume_command,
-    &trace_command,    &tail_command,
-    &status_command,   &nodes_command,
-    &events_command,   &history_command,
-    &check_command,    &switchover_command,
-    &failover_command, &cluster_command,
-    &fence_command,    &forget_command,
-    &help_command,     &completion_command,
-    &version_command,  NULL,
+static const struct command version_command;
+
+static const struct command *const own_commands[] = {
+    &help_command,
+    &completion_command,
+    &version_command,
+    NULL,
 };
 
-const struct command *command_find(const char *name)
+/* In the order of the help. */
+static const struct command *const *const files[] = {
+    push_commands,   consume_commands, job_commands,    list_commands,    sweep_commands,
+    topics_commands, nodes_commands,   events_commands, cluster_commands, own_commands,
+};
+
+const struct command *command_at(unsigned i)
 {
-    for (size_t i = 0; commands[i]; i++) {
-        if (!strcmp(commands[i]->name, name))
-            return commands[i];
+    for (size_t f = 0; f < sizeof(files) / sizeof(files[0]); f++) {
+        for (const struct command *const *at = files[f]; *at; at++) {
+            if (i-- == 0)
+                return *at;
+        }
     }
     return NULL;
 }
 
-/* help, and --help anywhere: the tables in words. And version, which is no longer than that. */
+const struct command *command_find(const char *name)
+{
+    const struct command *command;
+
+    for (unsigned i = 0; (command = command_at(i)); i++) {
+        if (!strcmp(command->name, name))
+            return command;
+    }
+    return NULL;
+}
+
+/* help, and --help anywhere: the tables in words. And version. */
 
 /* The widest is "    --timeout DURATION"; texts have 54 columns then, on a terminal of 80. */
 #define OPTION_WIDTH  23
@@ -79,13 +87,15 @@ static const char exit_status[] =
 
 void help_print(void)
 {
+    const struct command *command;
+
     fputs("Usage: dueqctl [OPTION]... COMMAND [OPTION]... [WORD]...\n"
           "Jobs and nodes of dueq, the delayed-job queue, from a shell.\n"
           "\n"
           "Commands:\n",
           stdout);
-    for (size_t i = 0; commands[i]; i++)
-        printf("  %-*s %s\n", COMMAND_WIDTH, commands[i]->name, commands[i]->summary);
+    for (unsigned i = 0; (command = command_at(i)); i++)
+        printf("  %-*s %s\n", COMMAND_WIDTH, command->name, command->summary);
     fputs("\nOptions, in front of a command or behind it:\n", stdout);
     print_options(options_common);
     fputs("\nOptions instead of a command:\n", stdout);
@@ -155,7 +165,7 @@ const struct command help_command = {
     .run = run_help,
 };
 
-const struct command version_command = {
+static const struct command version_command = {
     .name = "version",
     .usage = "",
     .summary = "print the version of this program",

@@ -6,6 +6,7 @@
 
 static void completion_zsh(void);
 static void completion_fish(void);
+static void command_names(void);
 static void completion_words(const char *const *words);
 static void completion_settings(const struct option_row *rows, const char *end);
 static void completion_choices(const struct command *command);
@@ -140,8 +141,7 @@ static void bash_front(void)
     fputs("            esac\n            words=\"", stdout);
     bash_words(options_front);
     bash_words(options_common);
-    for (size_t i = 0; commands[i]; i++)
-        printf(" %s", commands[i]->name);
+    command_names();
     puts("\"\n            ;;");
 }
 
@@ -186,8 +186,8 @@ static void completion_bash(void)
          "    done\n"
          "    case $command in");
     bash_front();
-    for (size_t i = 0; commands[i]; i++)
-        bash_command(commands[i]);
+    for (unsigned i = 0; command_at(i); i++)
+        bash_command(command_at(i));
     puts("    esac\n"
          "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
          "}\n"
@@ -282,9 +282,9 @@ static void completion_zsh(void)
          "# zsh completion of dueqctl: install it as _dueqctl in a directory of $fpath\n"
          "_dueqctl_commands() {\n"
          "    local -a commands=(");
-    for (size_t i = 0; commands[i]; i++) {
-        printf("        '%s:", commands[i]->name);
-        zsh_text(commands[i]->summary);
+    for (unsigned i = 0; command_at(i); i++) {
+        printf("        '%s:", command_at(i)->name);
+        zsh_text(command_at(i)->summary);
         puts("'");
     }
     fputs("    )\n"
@@ -302,8 +302,8 @@ static void completion_zsh(void)
     puts(" \\\n            '1:command:_dueqctl_commands' '*::word:->words'\n"
          "    [[ $state == words ]] || return\n"
          "    case $line[1] in");
-    for (size_t i = 0; commands[i]; i++)
-        zsh_command(commands[i]);
+    for (unsigned i = 0; command_at(i); i++)
+        zsh_command(command_at(i));
     puts("    esac\n"
          "}\n"
          "_dueqctl \"$@\"");
@@ -428,11 +428,18 @@ static void completion_fish(void)
     puts("complete -c dueqctl -f");
     fish_options(options_front, "__dueqctl_in \"\"");
     fish_options(options_common, NULL);
-    for (size_t i = 0; commands[i]; i++)
-        fish_command(commands[i]);
+    for (unsigned i = 0; command_at(i); i++)
+        fish_command(command_at(i));
 }
 
 /* completion: prints a script for a shell. Each shell's is in a file of its own. */
+
+/* Each behind a blank. */
+static void command_names(void)
+{
+    for (unsigned i = 0; command_at(i); i++)
+        printf(" %s", command_at(i)->name);
+}
 
 /* The words with a blank between them; NULL behind the last. */
 static void completion_words(const char *const *words)
@@ -448,13 +455,11 @@ static void completion_settings(const struct option_row *rows, const char *end)
         printf(" %s%s", rows->name, end);
 }
 
-/* What a command's word may be, each behind a blank. */
+/* The choices for a command's word, each behind a blank. */
 static void completion_choices(const struct command *command)
 {
-    if (command == &help_command) {
-        for (size_t i = 0; commands[i]; i++)
-            printf(" %s", commands[i]->name);
-    }
+    if (command == &help_command)
+        command_names();
     for (size_t i = 0; command->choices && command->choices[i]; i++)
         printf(" %s", command->choices[i]);
 }

@@ -39,7 +39,7 @@ void ctl_say(const char *format, ...)
     va_end(args);
 }
 
-static const char *command_name; /* whose help is shown the way to */
+static const char *command_name; /* ctl_misused() names its help */
 
 void ctl_name_command(const char *name)
 {

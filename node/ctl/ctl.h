@@ -38,7 +38,7 @@ struct ctl {
     bool is_terminal;   /* stdout: people watch */
 };
 
-/* The more serious of two ends: what may have happened before what surely did not. */
+/* The more serious of two ends: "may have happened" goes before "did not happen". */
 enum ctl_exit ctl_worse(enum ctl_exit a, enum ctl_exit b);
 
 /* "dueqctl: ..." on stderr; what is in it may come from outside and is escaped here. */
@@ -50,7 +50,7 @@ enum ctl_exit ctl_misused(const char *format, ...) __attribute__((format(printf,
 /* Asks on a terminal; true where there is none: people may have mistyped, programs have not. */
 bool ctl_confirm(const char *question);
 
-/* From now on that is the command's own help, and no more the program's. */
+/* From now on ctl_misused() names this command's help, not the program's. */
 void ctl_name_command(const char *name);
 
 #endif

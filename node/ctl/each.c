@@ -18,7 +18,7 @@ struct work {
     enum ctl_exit end;
 };
 
-/* What the node answers is part of the result. */
+/* The node's answer is part of the result. */
 static void print_result(struct work *w, const char *id, const json_t *answer,
                          const struct failure *failure)
 {
@@ -49,7 +49,7 @@ static void print_done(const struct work *w, const char *id, const json_t *answe
     buf_fini(&text);
 }
 
-/* `id` is NULL for what is none, `answer` where there was none. */
+/* `id` is NULL for a line that is no id, `answer` where there was none. */
 static void show(struct work *w, const char *id, const json_t *answer,
                  const struct failure *failure)
 {
@@ -62,7 +62,7 @@ static void show(struct work *w, const char *id, const json_t *answer,
     w->end = ctl_worse(w->end, failure->end);
 }
 
-/* False: no use in going on. */
+/* False: there is no point in going on. */
 static bool do_one(struct work *w, const char *id)
 {
     struct failure failure;

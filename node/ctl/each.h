@@ -1,6 +1,6 @@
 /* Something done to jobs by their ids, each with a request and a result of its own: cancel,
- * kick, run, reschedule. The ids are words of the command line, or with '-' lines of stdin. An
- * id that is not there does not stop the others; a node that does not answer does. */
+ * kick, run, reschedule. The ids are words of the command line, or with '-' lines of stdin. A
+ * missing id does not stop the others; a node that does not answer does. */
 #ifndef DUEQ_NODE_CTL_EACH_H
 #define DUEQ_NODE_CTL_EACH_H
 

@@ -77,7 +77,7 @@ void interrupt_end(void)
 
 #define CHUNK 65536
 
-/* It can be opened, and only read() would complain, which knows no name. */
+/* open() takes a directory, and read() would complain without a name. */
 static bool is_directory(int fd)
 {
     struct stat st;
@@ -158,7 +158,7 @@ static bool wait_for_some(int fd, bool may_wait)
     return p[0].revents != 0;
 }
 
-/* What was searched once is not searched again. */
+/* Bytes are searched only once. */
 static bool take_line(struct lines *lines, struct bytes *line)
 {
     const char *begin = lines->read.at + lines->at;

@@ -1,4 +1,4 @@
-/* What commands read: whole files, and lines as they come. */
+/* The input of commands: whole files, and lines as they come. */
 #ifndef DUEQ_NODE_CTL_INPUT_H
 #define DUEQ_NODE_CTL_INPUT_H
 
@@ -31,10 +31,10 @@ enum ctl_exit input_read_all(int fd, struct buf *to);
 
 enum input_next {
     INPUT_LINE,
-    INPUT_LATER, /* none yet, and to wait was not wanted */
+    INPUT_LATER, /* none yet, and `may_wait` is false */
     INPUT_END,
-    INPUT_FAILED,      /* which was said */
-    INPUT_INTERRUPTED, /* input.h: what was read and not taken is left */
+    INPUT_FAILED,      /* the message was printed */
+    INPUT_INTERRUPTED, /* by a signal; lines that were read and not taken are left */
 };
 
 struct lines {
@@ -49,7 +49,8 @@ void lines_init(struct lines *lines, int fd);
 void lines_fini(struct lines *lines);
 
 /* The next line without its end; it lives until the next call. A last line needs no end.
- * Before it waits, stdout is flushed: who feeds it may wait for what was printed. */
+ * stdout is flushed before a wait: the program that writes the lines may wait for the output.
+ */
 enum input_next lines_next(struct lines *lines, bool may_wait, struct bytes *line);
 
 #endif

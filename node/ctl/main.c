@@ -23,7 +23,7 @@ static enum ctl_exit check_words(const struct command *command,
     return CTL_DONE;
 }
 
-/* What goes into JSON is UTF-8, and nothing that is named is empty. */
+/* Names are UTF-8, as JSON needs, and not empty. */
 static enum ctl_exit check_name(const struct command *command, const char *name)
 {
     if (!*name)
@@ -51,7 +51,7 @@ static enum ctl_exit check_names(const struct command *command,
     return end;
 }
 
-/* A URL that is none is not shown: it may hold a password all the same. */
+/* A malformed URL is not shown: it may hold a password all the same. */
 static enum ctl_exit find_node(struct ctl *ctl, const struct arguments *arguments)
 {
     const struct option_value *option = &arguments->common[COMMON_URL];
@@ -128,8 +128,8 @@ static enum ctl_exit run_line(struct ctl *ctl, int argc, char **argv)
     return run_named(ctl, words[0], arguments.word_count, words, &arguments);
 }
 
-/* A socket that lands on a descriptor that the shell has closed would be read or written in its
- * stead: jobs printed into the connection. What is opened here can be used in the wrong
+/* A socket that lands on a standard descriptor that the shell has closed would be used in its
+ * place: jobs printed into the connection. The files opened here can be used in the wrong
  * direction only, so that missing input and lost output show. */
 static void occupy_standard_descriptors(void)
 {

@@ -31,7 +31,7 @@ const struct option_row options_common[] = {
 
 #define ROWS_MAX (OPTIONS_MAX + COMMON_COUNT)
 
-/* What getopt_long() wants to know. An option is reported as FIRST + its row. */
+/* The tables of getopt_long(). An option is reported as FIRST + its row. */
 struct grammar {
     const struct option_row *rows[ROWS_MAX];
     struct option_value *values[ROWS_MAX];
@@ -112,7 +112,7 @@ static bool parse_choices(const char *const *choices, const char *text, int64_t 
     return true;
 }
 
-/* In 1973: what is before that the API takes for seconds. */
+/* In 1973: the API takes smaller numbers for seconds. */
 #define PAST_MIN_MS INT64_C(100000000000)
 
 static bool parse_past(const char *text, int64_t *ms)

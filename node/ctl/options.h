@@ -51,7 +51,7 @@ enum { COMMON_URL, COMMON_TIMEOUT, COMMON_JSON, COMMON_HELP, COMMON_COUNT };
 
 extern const struct option_row options_common[];
 
-/* What is understood in front of a command only. */
+/* The options that stand in front of a command only. */
 extern const struct option_row options_front[];
 
 struct arguments {

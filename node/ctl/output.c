@@ -14,7 +14,7 @@
 #include "node/ctl/text.h"
 #include "node/ctl/times.h"
 
-/* The API's words that are no mere refusals, and what people can do about some. */
+/* The API's words that need another exit code than a refusal's, or an advice. */
 static const struct row {
     const char *code;
     enum ctl_exit end;
@@ -101,7 +101,7 @@ json_t *failure_json(const struct failure *failure)
     json_t *code = json_string(failure->code);
     json_t *message = json_string(failure->message);
 
-    /* What was cut off inside a character is no UTF-8, and no JSON. */
+    /* A text cut inside a character is no UTF-8, and so no JSON. */
     return json_pack("{s:o, s:o}", "code", code ? code : json_string(""), "message",
                      message ? message : json_string(""));
 }
@@ -157,7 +157,7 @@ void progress_wipe(struct progress *p)
 
 /* ---- output ---- */
 
-/* What was lost before leaves nothing to flush, and fflush() content. */
+/* fflush() alone would miss output lost before: nothing is left to flush then. */
 bool output_flush(void)
 {
     return fflush(stdout) == 0 && !ferror(stdout);
@@ -213,7 +213,7 @@ static bool ends_with(const char *text, const char *end)
     return len > end_len && !strcmp(text + len - end_len, end);
 }
 
-/* A point in time has its unit like a span of time; the names tell them apart. */
+/* Moments and spans both have "_ms"; the names tell them apart. */
 static bool is_moment(const char *name)
 {
     static const char *const names[] = {"due_ms",     "at_ms",          "now_ms",

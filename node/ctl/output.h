@@ -1,4 +1,4 @@
-/* What several commands show: JSON for programs, objects for people. */
+/* The output of several commands: JSON for programs, objects for people. */
 #ifndef DUEQ_NODE_CTL_OUTPUT_H
 #define DUEQ_NODE_CTL_OUTPUT_H
 
@@ -26,15 +26,15 @@ struct failure {
 void failure_set(struct failure *failure, enum ctl_exit end, const char *code,
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Is it the API's {"code", "message"}, and not a gateway's, with this HTTP status? Of the words
- * of a 5xx it knows each: what a gateway says of its own troubles must not be taken for the
- * node's word that nothing happened. */
+/* Is `error` the API's {"code", "message"} for this HTTP status, and not a gateway's? For a 5xx
+ * the code must be one of the node's own: a gateway's error must not be taken for the node's
+ * word that nothing happened. */
 bool failure_is_ours(const json_t *error, int status);
 
 /* From the API's {"code", "message"}. */
 void failure_read(struct failure *failure, const json_t *error);
 
-/* The same again; the caller's. */
+/* The failure as that JSON; the caller's. */
 json_t *failure_json(const struct failure *failure);
 
 /* Says on stderr what was tried (may be NULL), why it failed, and what to do. */
@@ -82,7 +82,7 @@ void output_job(const struct ctl *ctl, const json_t *job);
  * Lists of objects are left to the caller, and shown as "-". */
 void output_members(const struct ctl *ctl, const json_t *object);
 
-/* What is wrong (the member `message`) and what to do (`advice`), for people. */
+/* Prints the finding's `message` and `advice`, for people. */
 void output_finding(const char *level, const json_t *finding);
 
 /* "name: what" for people; the name is from outside. */

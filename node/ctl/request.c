@@ -139,8 +139,8 @@ const char *client_where(const struct client *client)
     return client->where;
 }
 
-/* libcurl repeats a request by itself when a kept connection turns out to be dead; whether the
- * node has read the first one nobody knows then.
+/* libcurl repeats a request by itself when a kept connection turns out to be dead; then it is
+ * unknown whether the node has read the first one.
  * NOLINTNEXTLINE(readability-non-const-parameter): the form is libcurl's */
 static int on_connected(void *arg, char *to, char *from, int to_port, int from_port)
 {
@@ -200,7 +200,7 @@ static void set_up(CURL *curl, struct transfer *t, const char *url, struct curl_
     }
 }
 
-/* Of a connection that was not made libcurl says the address once more, and less than errno. */
+/* For a failed connection libcurl repeats the address, and says less than errno. */
 static void add_reason(CURL *curl, CURLcode result, struct client_reply *reply)
 {
     long number = 0;
@@ -243,7 +243,7 @@ static void client_call(struct client *client, const struct client_request *requ
     _Static_assert(sizeof(reply->why) >= CURL_ERROR_SIZE, "room for libcurl's reasons");
     *reply = (struct client_reply){.body = BUF_INIT};
     buf_printf(&url, "%s%s", client->base, request->path);
-    /* Told to go on first ("100 Continue") costs a second where a proxy does not say so. */
+    /* Waiting for "100 Continue" costs a second where a proxy does not send it. */
     headers = must(curl_slist_append(NULL, "Expect:"));
     must(curl_slist_append(headers, "Content-Type: application/json"));
     set_up(client->curl, &t, buf_text(&url), headers);
@@ -271,7 +271,8 @@ static void add_encoded(struct buf *to, const char *text)
     }
 }
 
-/* Clients and proxies resolve these two, escaped or not: the path would be another one's. */
+/* Clients and proxies resolve "." and "..", escaped or not: the path would become another one.
+ */
 static bool is_resolved(const char *segment)
 {
     return !strcmp(segment, ".") || !strcmp(segment, "..");
@@ -368,7 +369,7 @@ static bool read_answer(const struct client_reply *reply, json_t **answer)
     return json_is_object(*answer);
 }
 
-/* Another server, too, may answer "200 OK" with an object. */
+/* Another server may also answer "200 OK" with an object. */
 static bool is_expected(const struct request *r, const json_t *answer)
 {
     return r->expects ? json_object_get(answer, r->expects) != NULL : !answer;
@@ -389,7 +390,7 @@ static void judge(const struct ctl *ctl, const struct request *r,
         failure_read(failure, error);
     else
         fail_foreign(failure, ctl, r, reply->code);
-    /* "It may have happened" is no news of a question. */
+    /* "May have happened" means nothing for a request that changes nothing. */
     if (failure->end == CTL_UNKNOWN && !r->is_write)
         failure->end = CTL_UNREACHABLE;
 }
@@ -403,7 +404,7 @@ static enum ctl_exit fail_bad_segment(struct failure *failure, const char *code)
     return CTL_USAGE;
 }
 
-/* A pop may have found nothing, and of a list the node may have refused every job. */
+/* A pop may have found nothing; of a list every job may have been refused. */
 static bool tells_of_change(const json_t *answer)
 {
     const json_t *jobs = json_object_get(answer, "jobs");

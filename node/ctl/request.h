@@ -1,5 +1,4 @@
-/* A request of the API, its answer. What goes wrong on the way is a
- * struct failure. */
+/* A request of the API and its answer. Failures on the way are a struct failure. */
 #ifndef DUEQ_NODE_CTL_REQUEST_H
 #define DUEQ_NODE_CTL_REQUEST_H
 
@@ -22,7 +21,7 @@
 
 struct client;
 
-/* NULL when `url` is none: http, https or nothing in front, a path perhaps, no query. */
+/* `url`: http, https or nothing in front, a path perhaps, no query. NULL: it is no such URL. */
 struct client *client_new(const char *url);
 void client_free(struct client *client);
 
@@ -32,9 +31,9 @@ const char *client_where(const struct client *client);
 struct request {
     const char *method;
     struct buf path;
-    json_t *body;            /* owned; NULL: none */
-    const char *expects;     /* a member of every good answer; NULL: that has no body */
-    const char *advice;      /* when it may have happened; NULL: as for jobs */
+    json_t *body;        /* owned; NULL: none */
+    const char *expects; /* a member of every good answer; NULL: good answers have no body */
+    const char *advice;  /* when it may have happened; NULL: as for jobs */
     const char *unavailable; /* advice when the store is away; NULL: as for all */
     int64_t wait_ms;         /* the node may take so long before it answers */
     const char *bad_segment; /* "bad_topic", "bad_id": of the path, never sent; NULL: good */
@@ -53,8 +52,8 @@ void request_add_query_number(struct request *r, const char *name, int64_t value
 enum ctl_exit request_send(struct ctl *ctl, const struct request *r, json_t **answer,
                            struct failure *failure);
 
-/* Asks, and speaks up when it fails: on stderr, and with --json on stdout, too. `what` it is
- * about stands in front then; NULL: nothing does. */
+/* Asks, and speaks up when it fails: on stderr, and with --json on stdout, too. `what`, unless
+ * NULL, stands in front of the message. */
 enum ctl_exit request_ask(struct ctl *ctl, const struct request *r, const char *what,
                           json_t **answer);
 

@@ -4,39 +4,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/topic_settings.h"
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"
 #include "node/ctl/times.h"
 
-#define DAYS_7_MS INT64_C(604800000)
-
 static const char *const switches[] = {"false", "true", NULL};
 
+/* clang-format off */
+#define ROW_DURATION(word, max, help) {word, 0, OPTION_DURATION, "DURATION", help, 0, max, NULL}
+#define ROW_COUNT(word, max, help)    {word, 0, OPTION_COUNT, "N", help, 0, max, NULL}
+#define ROW_BACKOFF(word, max, help)  {word, 0, OPTION_BACKOFF, "BACKOFF", help, 0, 0, NULL}
+#define ROW_SWITCH(word, max, help)   {word, 0, OPTION_CHOICE, "SWITCH", help, .choices = switches}
+/* clang-format on */
+
 const struct option_row setting_rows[] = {
-    {"ttr", 0, OPTION_DURATION, "DURATION", "time to run; 0: a job is gone once delivered", 0,
-     DAYS_7_MS, NULL},
-    {"priority", 0, OPTION_COUNT, "N", "0 is the most urgent", 0, UINT32_MAX, NULL},
-    {"max_tries", 0, OPTION_COUNT, "N", "deliveries before a job is dead; 0: any number", 0,
-     65534, NULL},
-    {"backoff", 0, OPTION_BACKOFF, "BACKOFF", "rest between tries, as in 'dueqctl help push'",
-     0, 0, NULL},
-    {"ttl", 0, OPTION_DURATION, "DURATION", "dead if not done so long after it is due; 0: none",
-     0, YEARS_10_MS, NULL},
-    {"dead_max", 0, OPTION_COUNT, "N", "how many dead jobs are kept; 0: all", 0, UINT32_MAX,
-     NULL},
-    {"dead_age", 0, OPTION_DURATION, "DURATION", "how long dead jobs are kept; 0: for ever", 0,
-     YEARS_10_MS, NULL},
-    {"history", 0, OPTION_CHOICE, "SWITCH",
-     "true: what jobs go through is written, for 'trace'", .choices = switches},
-    {0},
+#define X(name, word, field, kind, bytes, max, built_in, help) ROW_##kind(word, max, help),
+    TOPIC_SETTING_LIST(X)
+#undef X
+        {0},
 };
 
-static const char *const members[] = {"ttr_ms", "priority", "max_tries",   "backoff",
-                                      "ttl_ms", "dead_max", "dead_age_ms", "history"};
+/* The rest of a line of 80 beside the word. */
+#define X(name, word, field, kind, bytes, max, built_in, help) \
+    _Static_assert(sizeof(help) <= 54 + 1, "the help of " word " is too long");
+TOPIC_SETTING_LIST(X)
+#undef X
 
-_Static_assert(sizeof(setting_rows) / sizeof(setting_rows[0]) ==
-                   sizeof(members) / sizeof(members[0]) + 1,
-               "each has its name in the API");
+static const char *const members[SETTING_COUNT] = {
+#define X(name, word, field, ...) #field,
+    TOPIC_SETTING_LIST(X)
+#undef X
+};
 
 const char setting_advice[] =
     "Look before you repeat it: 'dueqctl topic show TOPIC' shows what holds.";
@@ -140,7 +139,7 @@ static void take_page(json_t *by_name, const json_t *page)
     }
 }
 
-/* Of a store of several masters one that is away spoils the list without owners. */
+/* With several masters, one that is away makes the list without owners fail. */
 static const char unavailable[] =
     "'dueqctl status' says what the node lacks; 'dueqctl topics --owners' lists the topics of "
     "the buckets that are reached.";
@@ -282,7 +281,7 @@ static void add_row(struct table *table, const json_t *topic)
         topics_add_pause(table, topic);
 }
 
-/* The API tells of one topic alone whether it is paused: the last column is for that. */
+/* The API tells only of a single topic whether it is paused: the last column is for that. */
 void topics_print(const struct ctl *ctl, const json_t *topics)
 {
     static const struct table_column columns[] = {

@@ -13,13 +13,13 @@
 /* One a setting, "ttr", with the kind of its values; ends with a row without a name. */
 extern const struct option_row setting_rows[];
 
-/* The row whose name is the first `len` bytes; NULL: there is none, as was said. */
+/* The row whose name is the first `len` bytes; NULL: there is none; a message was printed. */
 const struct option_row *setting_find(const char *name, size_t len);
 
 /* The API's member, "ttr_ms". */
 const char *setting_member(const struct option_row *row);
 
-/* What to do when it is not known whether a change of them happened. */
+/* Advice for a change of settings that may or may not have happened. */
 extern const char setting_advice[];
 
 /* The caller's. */

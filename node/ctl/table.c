@@ -107,7 +107,7 @@ static void print_blanks(FILE *to, size_t n)
     fprintf(to, "%*s", (int)n, "");
 }
 
-/* Blanks come in front of the next cell, and so never at the end of a line. */
+/* Blanks are printed in front of the next cell, so never at the end of a line. */
 static void print_row(const struct table *t, FILE *to, const char *const *cells)
 {
     size_t owed = 0;
@@ -138,7 +138,7 @@ static void print_heading(const struct table *t, FILE *to)
     free(names);
 }
 
-/* The first time they have room for the heading, which is printed then. */
+/* The first time: makes the columns wide enough for the heading, and prints it. */
 static void begin(struct table *t, FILE *to)
 {
     t->widths = calloc(t->column_count, sizeof(*t->widths));

@@ -1,7 +1,7 @@
 /* Bytes as text that is safe to show, and as text that JSON can carry. Pure.
  *
- * What comes from a node was written by strangers. A terminal obeys control characters in it,
- * so they are shown and never sent: \n, \x1b, \u202e.
+ * Text from a node was written by strangers. A terminal would obey its control characters, so
+ * they are shown in escaped form: \n, \x1b, \u202e.
  */
 #ifndef DUEQ_NODE_CTL_TEXT_H
 #define DUEQ_NODE_CTL_TEXT_H

@@ -31,7 +31,7 @@ static const char *read_digits(const char *at, int64_t *value)
     return at == begin ? NULL : at;
 }
 
-/* The index of the unit whose name is all the letters here; UNITS: none. */
+/* The index of the unit whose name is the whole run of letters here; UNITS: none. */
 static size_t find_unit(const char *at, size_t *len)
 {
     size_t i;
@@ -137,7 +137,7 @@ void duration_write(struct buf *to, int64_t ms)
 #define FIRST_MS  978307200000 /* 2001-01-01 */
 #define MS_DIGITS 16           /* the year 317,000 */
 
-/* Reads exactly `digits` of them and moves on. */
+/* Reads exactly `digits` digits and moves on. */
 static bool read_number(const char **at, int digits, int *value)
 {
     int v = 0;
@@ -200,7 +200,7 @@ static bool read_date(const char **at, struct tm *tm)
     return true;
 }
 
-/* Nothing: local. "Z", "+02:00": so many seconds ahead of UTC. */
+/* Nothing: local time. "Z", "+02:00": the seconds ahead of UTC. */
 static bool read_zone(const char **at, bool *is_local, int *ahead_s)
 {
     const char *sign = *at;

@@ -77,7 +77,7 @@ static void ask_page(struct reconciler *r)
     r->op.in.places.after = bytes_of(r->page, r->page_len);
 }
 
-/* All that the page shows. */
+/* Notes all suspects of the page. */
 static unsigned see(struct reconciler *r)
 {
     const struct op *op = &r->op;

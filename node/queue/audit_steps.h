@@ -1,11 +1,11 @@
-/* What the reconciler asks of the store, a step at a time: one row of a table for each of its
- * states from NAMING to LIMITING.
+/* The reconciler's operations on the store, a step at a time: one row of a table for each of
+ * its states from NAMING to LIMITING.
  *
- * A step fills in the operation; takes from its answer what it says, and where the walk goes
- * on; or, where it failed and this does not pass by itself, leaves to the next walk what it was
- * about. When which step is made, and how long it rests behind it, is reconciler.c's.
+ * A step fills in the operation (ask), takes its answer and moves the walk on (take), or, after
+ * a failure that does not pass by itself, leaves its subject to the next walk (leave).
+ * reconciler.c decides which step comes when, and how long the rest after it is.
  *
- * To add one: a state in reconciler.h, a row here, and where it is chosen in reconciler.c.
+ * To add a step: a state in reconciler.h, a row here, and where it is chosen in reconciler.c.
  */
 #ifndef DUEQ_NODE_QUEUE_AUDIT_STEPS_H
 #define DUEQ_NODE_QUEUE_AUDIT_STEPS_H
@@ -14,7 +14,7 @@
 
 struct audit_step {
     void (*ask)(struct reconciler *r);
-    unsigned (*take)(struct reconciler *r); /* returns how many jobs' worth of looking it was */
+    unsigned (*take)(struct reconciler *r); /* returns its cost, in jobs looked at */
     void (*leave)(struct reconciler *r);
 };
 

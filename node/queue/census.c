@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "node/queue/core.h"
 
-#define LOSSES_PATIENCE_MS 60000 /* so long it counts */
+#define LOSSES_PATIENCE_MS 60000 /* longest wait for a census */
 
 static const struct census *censuses_last(struct censuses *cs);
 static void censuses_outdate(struct censuses *cs);
@@ -45,7 +45,7 @@ static void add_stats(struct topic_stats *sum, const struct topic_stats *s)
         sum->next_due_ms = s->next_due_ms;
 }
 
-/* Copies the name. */
+/* Copies the row's name. */
 static void tally_add(struct tally *t, const struct topic_count *row)
 {
     char *name = malloc(row->topic.len + 1);
@@ -61,7 +61,7 @@ static void tally_add(struct tally *t, const struct topic_count *row)
     t->sum.looked_at++;
 }
 
-/* Puts the largest into order. Nothing is added after that. */
+/* Sorts the largest. Nothing is added after that. */
 static void tally_finish(struct tally *t)
 {
     keep_largest(t);
@@ -227,7 +227,7 @@ static void end(struct census_walk *w)
     w->on_end(w, w->failure, tally);
 }
 
-/* The last one home sees whether some buckets are cut off, and others have left something. */
+/* The last lane home sees whether some buckets were cut off, and others have left budget. */
 static void come_home(struct census_walk *w)
 {
     if (--w->walking > 0)
@@ -357,7 +357,8 @@ static void census_walk_begin(struct census_walk *w)
     begin_round(w);
 }
 
-/* core_is_away() has changed: what the store would hold until the bucket is back ends. */
+/* core_is_away() has changed: a page that the store would hold until the bucket is back is
+ * abandoned. */
 static void census_walk_set_bucket(struct census_walk *w, unsigned bucket)
 {
     for (unsigned i = 0; i < CENSUS_LANES; i++) {
@@ -410,7 +411,7 @@ static const struct census *censuses_last(struct censuses *cs)
     return &cs->last->sum;
 }
 
-/* The last one is not fresh any more, however young, and what is being counted is not either.
+/* The last census is outdated, however young, and so is the one being counted.
  */
 static void censuses_outdate(struct censuses *cs)
 {
@@ -479,7 +480,8 @@ static bool can_count(const struct censuses *cs)
     return cs->is_store_up && away < buckets;
 }
 
-/* Some buckets it may have counted before the store fell back. Those who wait get the next. */
+/* The walk may have counted some buckets before the rollback. Waiting calls get the next
+ * one. */
 static void walk_again(struct censuses *cs, struct tally *tally)
 {
     tally_free(tally);

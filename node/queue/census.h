@@ -1,10 +1,11 @@
-/* All jobs counted, for metrics: who asks, and what they are told.
+/* All jobs counted, for metrics.
  *
- * The topics are walked through (census.h) when somebody asks; whoever asks meanwhile, or
- * within FRESH_MS after, shares it. The walk goes on when those who asked have lost patience:
- * the next one will be glad of it.
+ * A call begins a walk through the topics (struct census_walk); calls that come meanwhile, or
+ * within FRESH_MS after, share it. The walk goes on when its callers have stopped waiting: the
+ * next call can use it.
  *
- * None begins while the store is down: that would wait for it, and everybody with it.
+ * No walk begins while the store is down: the walk, and all calls with it, would wait for the
+ * store.
  */
 #ifndef DUEQ_NODE_QUEUE_CENSUS_H
 #define DUEQ_NODE_QUEUE_CENSUS_H
@@ -30,9 +31,9 @@ struct tally {
     struct topic_count rows[TALLY_ROWS_MAX]; /* with names of their own */
 };
 
-/* A store that has come back older than it was: how many jobs there are now, and how many there
- * were when they were last counted (census.h). Said once, in the log, when they are counted
- * anew; of several falls until then, what is left after the last one.
+/* After a rollback of the store: how many jobs there are now, and how many there were at the
+ * last count. Logged once, when they are counted anew: after several rollbacks, only what the
+ * last one left.
  */
 
 struct censuses;
@@ -49,17 +50,17 @@ struct losses {
 /* The censuses are borrowed. */
 void losses_init(struct losses *l, struct censuses *censuses);
 
-/* The store is up, and has fallen back. */
+/* The store is up, after a rollback. */
 void losses_count(struct losses *l);
 
 /* A walk through the topics of all buckets, which counts their jobs.
  *
- * A few lanes walk, each through one bucket at a time, page by page: one would take too long
- * where each answer waits for a slow disk, and many would keep Redis from what is due. A walk
- * counts so many topics at most (queue_options.census_topics), each bucket an equal share of
- * them; what some leave, those that were cut off get in a further round. Names without a job
- * are not counted, but they are not looked at without end either. A round is over when all
- * lanes are home.
+ * A few lanes walk, each through one bucket at a time, page by page: one lane would take too
+ * long where each answer waits for a slow disk, and many lanes would keep Redis from what is
+ * due. A walk counts at most queue_options.census_topics topics, an equal share in each bucket;
+ * what some buckets leave, those that were cut off get in a further round. Names without a job
+ * are not counted, but how many are looked at is limited, too. A round is over when all lanes
+ * are home.
  */
 
 #define CENSUS_LANES 8
@@ -101,7 +102,7 @@ struct census_walk {
     struct list unfinished;
     unsigned to_begin;         /* the first so many of them, in this round */
     struct census_budget left; /* without what the lanes have as their shares */
-    enum status failure;       /* the first one: nobody asks for a further page */
+    enum status failure;       /* the first one: no further page is asked for */
 
     /* Takes the tally, which is finished; NULL unless `status` is OK. */
     void (*on_end)(struct census_walk *w, enum status status, struct tally *tally);

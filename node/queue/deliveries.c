@@ -82,7 +82,7 @@ static void delivery_free(struct deliveries *ds, struct delivery *d)
     ds->held_count--;
 }
 
-/* When it was handed over, or was not: as far as this node knows the store's clock. */
+/* Time of the delivery, or the return, as far as this node knows the store's clock. */
 static void write_down(struct deliveries *ds, const struct delivery *d,
                        const struct handed_job *h, enum job_event event)
 {
@@ -121,7 +121,7 @@ static void note_delivery(struct deliveries *ds, const struct delivery *d,
     write_down(ds, d, h, EVENT_DELIVERED);
 }
 
-/* HELD -> PENDING or ACKING, whose list it joins behind this. */
+/* HELD -> PENDING or ACKING, whose list the job joins after this. */
 static void take_out(struct deliveries *ds, struct handed_job *h)
 {
     struct delivery *d = h->delivery;
@@ -202,7 +202,7 @@ void deliveries_flush(struct deliveries *ds)
     send_pending_since(ds, INT64_MAX);
 }
 
-/* A younger one waits for the next time: who works quickly acknowledges before. */
+/* A younger one waits for the next time: a quick consumer acknowledges before. */
 static void on_timer(struct timer *timer)
 {
     struct deliveries *ds = CONTAINER_OF(timer, struct deliveries, timer);
@@ -246,12 +246,12 @@ void deliveries_before(struct deliveries *ds, const struct op *op)
     } else {
         if (was_held)
             add_pending(ds, h);
-        /* Without TTR the delivery is the end: let it come first. */
+        /* Without TTR the delivery deletes the job, and must come first. */
         deliveries_flush(ds);
     }
 }
 
-/* Has the store looked at the lease? Else it is as valid as it was. */
+/* Has the store looked at the lease? Else the lease is as valid as it was. */
 static bool has_judged(enum status status)
 {
     return status == STATUS_OK || status == STATUS_NOT_FOUND || status == STATUS_NOT_RESERVED ||

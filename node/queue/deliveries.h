@@ -1,14 +1,14 @@
-/* What was popped, until it is known to have reached its consumer.
+/* Popped jobs, until they are known to have reached their consumer.
  *
- * A popped job is reserved for some seconds only, and kept for as long as its consumer reads
- * (renewals.h). When the consumer's kernel has its reply the delivery is confirmed (DELIVERED:
- * the job's own TTR begins, or it is gone with TTR 0); when the consumer had left it is given
- * back (RETURN: first in line again, no try counted). A node that dies in between loses
+ * A popped job is reserved for some seconds only, and again for as long as its consumer reads
+ * (renewals.h). When the consumer's kernel has the reply, the delivery is confirmed (DELIVERED:
+ * the job's own TTR begins, or it is gone with TTR 0). When the consumer had left, the job is
+ * given back (RETURN: first in line again, no try counted). A node that dies in between loses
  * nothing.
  *
  * Confirmations wait for five to ten milliseconds, or until they are many, and travel together,
- * a script for each topic. A job that is acknowledged meanwhile needs none. A lease that is
- * used, over whatever connection, proves that its consumer has it:
+ * a script for each topic. A job that is acknowledged meanwhile needs no confirmation. A lease
+ * that is used, over whatever connection, proves that its consumer has it:
  *
  *   HELD --delivered, lease used--> PENDING --time or enough of them--> sent, then freed
  *    |                                |  ^
@@ -16,10 +16,10 @@
  *    v                          ack   v  |
  *   sent, then freed                 ACKING --acknowledged--> freed
  *
- * What nobody can tell (HELD --left open--> freed) is as if the node had died: the store gives
- * it again when its few seconds are over, at no cost, unless its lease is used.
+ * A delivery left open (HELD --left open--> freed) is as if the node had died: the store gives
+ * the job again when its few seconds are over, with no try counted, unless its lease is used.
  *
- * HELD items belong to the `struct delivery` that the protocol holds, and are kept.
+ * HELD items belong to the `struct delivery` that the protocol holds; their leases are renewed.
  */
 #ifndef DUEQ_NODE_QUEUE_DELIVERIES_H
 #define DUEQ_NODE_QUEUE_DELIVERIES_H
@@ -40,8 +40,8 @@ struct pop;
 
 struct deliveries {
     struct core *core;
-    struct feed *feed;           /* who watches them */
-    struct history *history;     /* who writes them down */
+    struct feed *feed;           /* told of them, for those who watch */
+    struct history *history;     /* told of them, to write them down */
     struct handed_job *by_lease; /* hash: HELD, PENDING and ACKING */
     struct list pending;         /* oldest first */
     unsigned pending_count;

@@ -14,8 +14,8 @@ static void before_send(struct core *core, const struct op *op)
     deliveries_before(&queue_of(core)->deliveries, op);
 }
 
-/* By an operation on it alone; the scan counts its own. What has lost its body is dead from its
- * repair on, if not before: with another reason it counts anew. */
+/* A death by an operation on one job; a scan counts its own. A job that has lost its body is
+ * dead from its repair on, and counts anew where it was dead for another reason. */
 static void count_death(struct queue_stats *stats, const struct op *op)
 {
     if ((op->verb == OP_RELEASE || op->verb == OP_BURY) && op->status == STATUS_OK &&
@@ -26,7 +26,8 @@ static void count_death(struct queue_stats *stats, const struct op *op)
         stats->died[DEATH_DAMAGED]++;
 }
 
-/* It became its topic's first one. Who does not scan tells who does. */
+/* The event became its topic's first. A node that does not scan the topic tells the one that
+ * does. */
 static void note_event(struct queue *q, unsigned bucket, struct bytes topic, int64_t wait_ms)
 {
     unsigned share = share_of(topic);
@@ -96,7 +97,7 @@ static void on_up(void *arg)
     lifecycle_on_up(q);
 }
 
-/* What is sent meanwhile is held by the store, or fails. */
+/* The store holds what is sent meanwhile, or fails it. */
 static void on_down(void *arg)
 {
     struct queue *q = arg;
@@ -119,7 +120,7 @@ static void on_bucket(void *arg, unsigned bucket, bool is_reached)
     lifecycle_on_bucket(q, bucket);
 }
 
-/* Of hints the scanner needs none. */
+/* The scanner does without missed hints: the safety scan makes up for them. */
 static void on_missed(void *arg, unsigned bucket)
 {
     struct queue *q = arg;
@@ -130,7 +131,7 @@ static void on_missed(void *arg, unsigned bucket)
     waiters_set_bucket(&q->waiters, bucket);
 }
 
-/* Who waits looks again, and the scanner does, with each on_up. */
+/* Waiting consumers and the scanner look again with each on_up. */
 static void on_rollback(void *arg)
 {
     struct queue *q = arg;

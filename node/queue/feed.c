@@ -23,25 +23,25 @@ struct feed_ring {
 
 /* ---- the ring ---- */
 
-static void watch(struct feed *hs)
+static void watch(struct feed *feed)
 {
-    timer_disarm(hs->core->timers, &hs->forget);
-    if (hs->ring)
+    timer_disarm(feed->core->timers, &feed->forget);
+    if (feed->ring)
         return;
-    hs->ring = calloc(1, sizeof(*hs->ring));
-    if (!hs->ring)
+    feed->ring = calloc(1, sizeof(*feed->ring));
+    if (!feed->ring)
         abort();
-    hs->ring->first_seq = hs->last_seq + 1;
+    feed->ring->first_seq = feed->last_seq + 1;
 }
 
-static void forget_all(struct feed *hs)
+static void forget_all(struct feed *feed)
 {
-    if (!hs->ring)
+    if (!feed->ring)
         return;
     for (unsigned i = 0; i < FEED_MAX; i++)
-        free(hs->ring->by_seq[i]);
-    free(hs->ring);
-    hs->ring = NULL;
+        free(feed->ring->by_seq[i]);
+    free(feed->ring);
+    feed->ring = NULL;
 }
 
 static void on_forget(struct timer *timer)
@@ -65,27 +65,27 @@ static struct remembered *remember(const struct feed_item *h, int64_t seq)
     return r;
 }
 
-void feed_add(struct feed *hs, const struct feed_item *h)
+void feed_add(struct feed *feed, const struct feed_item *h)
 {
-    int64_t seq = ++hs->last_seq;
+    int64_t seq = ++feed->last_seq;
     struct remembered **place;
 
-    if (!hs->ring)
+    if (!feed->ring)
         return;
-    place = &hs->ring->by_seq[seq % FEED_MAX];
+    place = &feed->ring->by_seq[seq % FEED_MAX];
     if (*place)
-        hs->ring->first_seq = (*place)->h.seq + 1;
+        feed->ring->first_seq = (*place)->h.seq + 1;
     free(*place);
     *place = remember(h, seq);
-    if (!list_is_empty(&hs->waiting) && !timer_is_armed(&hs->turn))
-        timer_arm(hs->core->timers, &hs->turn, 0);
+    if (!list_is_empty(&feed->waiting) && !timer_is_armed(&feed->turn))
+        timer_arm(feed->core->timers, &feed->turn, 0);
 }
 
 /* ---- what a follow sees ---- */
 
-static const struct feed_item *get(const struct feed *hs, int64_t seq)
+static const struct feed_item *get(const struct feed *feed, int64_t seq)
 {
-    return &hs->ring->by_seq[seq % FEED_MAX]->h;
+    return &feed->ring->by_seq[seq % FEED_MAX]->h;
 }
 
 static bool is_for(const struct follow *f, const struct feed_item *h)
@@ -93,10 +93,10 @@ static bool is_for(const struct follow *f, const struct feed_item *h)
     return f->topic.len == 0 || bytes_equal(f->topic, h->topic);
 }
 
-/* What was forgotten before it was seen is missed. */
-static void skip_forgotten(const struct feed *hs, struct follow *f)
+/* Deliveries forgotten before the follow saw them are missed. */
+static void skip_forgotten(const struct feed *feed, struct follow *f)
 {
-    int64_t before_ring = hs->ring->first_seq - 1;
+    int64_t before_ring = feed->ring->first_seq - 1;
 
     if (f->seen_seq >= before_ring)
         return;
@@ -104,39 +104,39 @@ static void skip_forgotten(const struct feed *hs, struct follow *f)
     f->seen_seq = before_ring;
 }
 
-/* Up to the first that is for it. */
-static bool has_news(const struct feed *hs, struct follow *f)
+/* Looks up to the first delivery that is for the follow. */
+static bool has_news(const struct feed *feed, struct follow *f)
 {
-    skip_forgotten(hs, f);
-    for (; f->seen_seq < hs->last_seq; f->seen_seq++) {
-        if (is_for(f, get(hs, f->seen_seq + 1)))
+    skip_forgotten(feed, f);
+    for (; f->seen_seq < feed->last_seq; f->seen_seq++) {
+        if (is_for(f, get(feed, f->seen_seq + 1)))
             return true;
     }
     return false;
 }
 
-static void collect(const struct feed *hs, struct follow *f)
+static void collect(const struct feed *feed, struct follow *f)
 {
-    f->items = hs->ring->items;
-    while (f->count < f->max && has_news(hs, f))
-        hs->ring->items[f->count++] = *get(hs, ++f->seen_seq);
+    f->items = feed->ring->items;
+    while (f->count < f->max && has_news(feed, f))
+        feed->ring->items[f->count++] = *get(feed, ++f->seen_seq);
 }
 
 /* ---- answering ---- */
 
 static void answer(struct follow *f, enum status status)
 {
-    struct feed *hs = f->feed;
-    struct core *core = hs->core;
+    struct feed *feed = f->feed;
+    struct core *core = feed->core;
 
     list_remove(&f->link);
     timer_disarm(core->timers, &f->timer);
     f->status = status;
     if (status == STATUS_OK)
-        collect(hs, f);
+        collect(feed, f);
     f->next = f->seen_seq;
-    if (--hs->count == 0 && hs->ring)
-        timer_arm(core->timers, &hs->forget, KEEP_MS);
+    if (--feed->count == 0 && feed->ring)
+        timer_arm(core->timers, &feed->forget, KEEP_MS);
     f->on_done(f);
     core->on_end(core);
 }
@@ -146,19 +146,19 @@ static void on_time_over(struct timer *timer)
     answer(CONTAINER_OF(timer, struct follow, timer), STATUS_OK);
 }
 
-/* Each is looked at and goes to the end of the line. They stay on their list meanwhile, so that
- * whoever is called back may cancel others. */
+/* Each follow is looked at and goes to the end of the line. They stay on their list meanwhile,
+ * so that a callback may cancel others. */
 static void on_turn(struct timer *timer)
 {
-    struct feed *hs = CONTAINER_OF(timer, struct feed, turn);
+    struct feed *feed = CONTAINER_OF(timer, struct feed, turn);
     struct list *link;
 
-    for (unsigned n = hs->count; n > 0 && (link = list_first(&hs->waiting)); n--) {
+    for (unsigned n = feed->count; n > 0 && (link = list_first(&feed->waiting)); n--) {
         struct follow *f = CONTAINER_OF(link, struct follow, link);
 
         list_remove(link);
-        list_append(&hs->waiting, link);
-        if (has_news(hs, f))
+        list_append(&feed->waiting, link);
+        if (has_news(feed, f))
             answer(f, STATUS_OK);
     }
 }
@@ -172,12 +172,12 @@ static void tell_over(struct later *later, struct list *link)
 
 static void end_later(struct follow *f, enum status status)
 {
-    struct feed *hs = f->feed;
+    struct feed *feed = f->feed;
 
     list_remove(&f->link);
-    timer_disarm(hs->core->timers, &f->timer);
+    timer_disarm(feed->core->timers, &f->timer);
     f->status = status;
-    later_add(&hs->over, &f->link);
+    later_add(&feed->over, &f->link);
 }
 
 /* ---- what the queue calls ---- */
@@ -187,65 +187,66 @@ static int64_t clamp(int64_t value, int64_t min, int64_t max)
     return value < min ? min : value > max ? max : value;
 }
 
-static void take_in(struct feed *hs, struct follow *f)
+static void take_in(struct feed *feed, struct follow *f)
 {
-    f->feed = hs;
+    f->feed = feed;
     f->items = NULL;
     f->count = 0;
     f->missed = 0;
-    f->seen_seq = f->has_after ? clamp(f->after, hs->born_seq - 1, hs->last_seq) : hs->last_seq;
+    f->seen_seq =
+        f->has_after ? clamp(f->after, feed->born_seq - 1, feed->last_seq) : feed->last_seq;
     list_init(&f->link);
     timer_init(&f->timer, on_time_over);
-    hs->count++;
+    feed->count++;
 }
 
-void feed_follow(struct feed *hs, struct follow *f)
+void feed_follow(struct feed *feed, struct follow *f)
 {
-    if (hs->count >= QUEUE_FOLLOWERS_MAX) {
-        feed_refuse(hs, f, STATUS_TOO_MANY_FOLLOWERS);
+    if (feed->count >= QUEUE_FOLLOWERS_MAX) {
+        feed_refuse(feed, f, STATUS_TOO_MANY_FOLLOWERS);
         return;
     }
-    take_in(hs, f);
-    watch(hs);
-    list_append(&hs->waiting, &f->link);
-    timer_arm(hs->core->timers, &f->timer, f->wait_ms);
-    if (f->seen_seq < hs->last_seq)
-        timer_arm(hs->core->timers, &hs->turn, 0);
+    take_in(feed, f);
+    watch(feed);
+    list_append(&feed->waiting, &f->link);
+    timer_arm(feed->core->timers, &f->timer, f->wait_ms);
+    if (f->seen_seq < feed->last_seq)
+        timer_arm(feed->core->timers, &feed->turn, 0);
 }
 
-void feed_refuse(struct feed *hs, struct follow *f, enum status status)
+void feed_refuse(struct feed *feed, struct follow *f, enum status status)
 {
-    take_in(hs, f);
+    take_in(feed, f);
     end_later(f, status);
 }
 
-void feed_cancel(struct feed *hs, struct follow *f)
+void feed_cancel(struct feed *feed, struct follow *f)
 {
     end_later(f, STATUS_CANCELLED);
 }
 
-void feed_cancel_all(struct feed *hs)
+void feed_cancel_all(struct feed *feed)
 {
     struct list *link;
 
-    while ((link = list_first(&hs->waiting)))
-        feed_cancel(hs, CONTAINER_OF(link, struct follow, link));
+    while ((link = list_first(&feed->waiting)))
+        feed_cancel(feed, CONTAINER_OF(link, struct follow, link));
 }
 
-void feed_init(struct feed *hs, struct core *core)
+void feed_init(struct feed *feed, struct core *core)
 {
-    *hs = (struct feed){.core = core, .born_seq = clock_wall_ms() * SEQS_PER_MS};
-    hs->last_seq = hs->born_seq - 1;
-    list_init(&hs->waiting);
-    later_init(&hs->over, core->timers, tell_over);
-    timer_init(&hs->turn, on_turn);
-    timer_init(&hs->forget, on_forget);
+    *feed = (struct feed){.core = core, .born_seq = clock_wall_ms() * SEQS_PER_MS};
+    feed->last_seq = feed->born_seq - 1;
+    list_init(&feed->waiting);
+    later_init(&feed->over, core->timers, tell_over);
+    timer_init(&feed->turn, on_turn);
+    timer_init(&feed->forget, on_forget);
 }
 
-void feed_fini(struct feed *hs)
+void feed_fini(struct feed *feed)
 {
-    later_fini(&hs->over);
-    timer_disarm(hs->core->timers, &hs->turn);
-    timer_disarm(hs->core->timers, &hs->forget);
-    forget_all(hs);
+    later_fini(&feed->over);
+    timer_disarm(feed->core->timers, &feed->turn);
+    timer_disarm(feed->core->timers, &feed->forget);
+    forget_all(feed);
 }

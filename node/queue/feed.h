@@ -1,8 +1,8 @@
-/* What was handed out lately, for those who watch.
+/* The latest deliveries, for clients that follow them.
  *
  * Every delivery gets the next number, whether anybody watches or not; so a gap in the numbers
- * is what one has missed. They start from the wall clock, because a node that was restarted
- * must not use its old ones again.
+ * shows missed deliveries. The numbers start from the wall clock, because a restarted node must
+ * not use its old ones again.
  *
  * The last FEED_MAX are remembered, in a ring, from the first follow until KEEP_MS after
  * the last one: a node that nobody watches spends an addition on each.
@@ -40,16 +40,16 @@ struct feed {
     unsigned count; /* follows, those on `over` included */
 };
 
-void feed_init(struct feed *hs, struct core *core);
-void feed_fini(struct feed *hs);
+void feed_init(struct feed *feed, struct core *core);
+void feed_fini(struct feed *feed);
 
-/* It gets its number here; the rest is copied where somebody watches. */
-void feed_add(struct feed *hs, const struct feed_item *h);
+/* Gives the delivery its number; copies the rest where somebody watches. */
+void feed_add(struct feed *feed, const struct feed_item *h);
 
 /* The rest of queue_follow() and queue_follow_cancel(). */
-void feed_follow(struct feed *hs, struct follow *follow);
-void feed_refuse(struct feed *hs, struct follow *follow, enum status status);
-void feed_cancel(struct feed *hs, struct follow *follow);
-void feed_cancel_all(struct feed *hs);
+void feed_follow(struct feed *feed, struct follow *follow);
+void feed_refuse(struct feed *feed, struct follow *follow, enum status status);
+void feed_cancel(struct feed *feed, struct follow *follow);
+void feed_cancel_all(struct feed *feed);
 
 #endif

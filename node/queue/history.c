@@ -167,7 +167,7 @@ static struct history_batch *open_batch(struct history *h, unsigned bucket)
     return b;
 }
 
-/* What is open goes to the store now: before somebody reads, or the engine stops. */
+/* Sends the open batch now: before somebody reads, or the engine stops. */
 static void history_flush_bucket(struct history *h, unsigned bucket)
 {
     struct history_batch *b = h->open[bucket];
@@ -237,13 +237,13 @@ static struct history_batch *batch_with_room(struct history *h, unsigned bucket,
     return open_batch(h, bucket);
 }
 
-/* What a hand put into Redis may have names of any length. */
+/* A job put into Redis by hand may have names of any length. */
 static bool has_room_for_names(const struct history_item *line)
 {
     return line->topic.len <= NAME_MAX_BYTES && line->id.len <= NAME_MAX_BYTES;
 }
 
-/* Of a topic whose history is on. */
+/* For a topic whose history is on. */
 static void write_line(struct history *h, unsigned bucket, struct history_item line)
 {
     struct history_batch *b = NULL;
@@ -269,7 +269,7 @@ void history_add(struct history *h, unsigned bucket, const struct history_item *
 
 /* ---- when: some answers bring no time ---- */
 
-/* An answer is on its way for a while: the one that was quickest, of some seconds, knows best.
+/* Answers take a while: the quickest one within some seconds knows the clock best.
  */
 static void read_clock(struct history *h, const struct op *op)
 {
@@ -362,7 +362,7 @@ static void room_free(struct trace_room *room)
 
 /* ---- its end ---- */
 
-/* Back from the newest line; those of one millisecond stay as the store has them. */
+/* Sorts by time, oldest first; lines of one millisecond stay in the store's order. */
 static void put_in_order(struct history_item *items, unsigned count)
 {
     for (unsigned i = 0; i < count / 2; i++) {

@@ -1,17 +1,17 @@
 /* Writes down what jobs go through, for topics whose settings say so.
  *
- * It listens to operations that have ended well, and is told of deliveries when they happen.
- * Lines wait a few milliseconds and travel together, a RECORD for the lines of one bucket:
+ * The history listens to operations that have ended well, and is told of deliveries. Lines wait
+ * a few milliseconds and travel together, a RECORD for the lines of one bucket:
  *
  *   history_add --> open (one a bucket) --time, or full--> on its way --> freed
  *
- * The history is worth having, and worth nothing else: memory for it is bounded, nothing is
- * sent a second time, and what is lost is counted (stats.history_lost). Where no topic has it
- * on, an operation costs a look at one number.
+ * Nothing else suffers for the history: its memory is bounded, nothing is sent a second time,
+ * and lost lines are counted (stats.history_lost). Where no topic has it on, an operation costs
+ * a look at one number.
  *
- * What the scanner moves is written down by its script. Not written: who was kicked or purged
- * with many others, because the store tells only how many there were, and what expired while
- * somebody popped.
+ * The scan's script writes down what the scan moves. Not written: jobs kicked or purged in
+ * bulk, because the store tells only how many there were, and jobs that expired while somebody
+ * popped.
  */
 #ifndef DUEQ_NODE_QUEUE_HISTORY_H
 #define DUEQ_NODE_QUEUE_HISTORY_H
@@ -44,7 +44,7 @@ struct history {
 void history_init(struct history *h, struct core *core, const struct settings_cache *settings);
 void history_fini(struct history *h);
 
-/* A line, where its topic's history is on. `item` is copied; who does it (node) is put in here.
+/* Adds a line, where its topic's history is on. `item` is copied, and gets this node's name.
  */
 void history_add(struct history *h, unsigned bucket, const struct history_item *item);
 
@@ -52,22 +52,23 @@ void history_add(struct history *h, unsigned bucket, const struct history_item *
 void history_after(struct history *h, const struct op *op);
 void history_flush(struct history *h);
 
-/* What the history says of a job: page after page of its bucket's, from the newest line back.
+/* Traces: the history of one job, read page after page from its bucket's, from the newest line
+ * back.
  *
  *               +--- rested --- resting <--- more, and not enough yet ---+
  *               v                                                        |
  *   begin --> asking ----------------------------------------------------+--> on_done
  *                              the history's end, or enough
  *
- * Behind a page it rests for as long as that took, at most a tenth of a second, so that who
- * asks for jobs of a bucket with a long history waits for one page, and not for all.
+ * After a page the trace rests for as long as the page took, at most a tenth of a second: an
+ * operation on a bucket with a long history waits for one page, and not for all.
  *
- * A history is told by the store newest first, and only roughly in order: lines of several
- * nodes meet in it, each some milliseconds late. So what was found is put in order of time at
- * the end. What this node has not sent yet is sent first: who has just pushed a job finds it
- * pushed.
+ * The store tells a history newest first, but only roughly in order: lines of several nodes
+ * meet in it, each some milliseconds late. So the lines found are sorted by time at the end.
+ * Lines that this node has not sent yet are sent first: a client that has just pushed a job
+ * finds the push.
  *
- * A cancelled one ends with the answer, or the rest, it waits for.
+ * A cancelled trace ends with the answer, or the rest, that it waits for.
  */
 
 #define TRACES_MAX 16 /* at once; one more is TOO_MANY_TRACES */
@@ -87,7 +88,7 @@ struct traces {
 void traces_init(struct traces *ts, struct core *core, struct history *history);
 void traces_fini(struct traces *ts);
 
-/* The rest of queue_trace() and queue_trace_cancel(); it has been checked. */
+/* The rest of queue_trace() and queue_trace_cancel(); `trace` has been checked. */
 void traces_begin(struct traces *ts, struct trace *trace);
 void traces_refuse(struct traces *ts, struct trace *trace, enum status status);
 void traces_cancel(struct trace *trace);

@@ -19,12 +19,12 @@ struct led_bucket {
     enum led_answer answer; /* the last one, in tries after a fence */
     struct op op;
     bool is_in_flight;
-    bool is_outdated; /* what is in flight: it began anew since */
+    bool is_outdated; /* the op in flight: the bucket began anew since */
 };
 
-static struct timers *timers_of(const struct leadership *d)
+static struct timers *timers_of(const struct leadership *l)
 {
-    return d->core->timers;
+    return l->core->timers;
 }
 
 static unsigned number_of(const struct led_bucket *b)
@@ -32,40 +32,40 @@ static unsigned number_of(const struct led_bucket *b)
     return (unsigned)(b - b->leadership->buckets);
 }
 
-static void ask_again_in(struct leadership *d, int64_t wait_ms)
+static void ask_again_in(struct leadership *l, int64_t wait_ms)
 {
-    if (!timer_is_armed(&d->again))
-        timer_arm(timers_of(d), &d->again, wait_ms);
+    if (!timer_is_armed(&l->again))
+        timer_arm(timers_of(l), &l->again, wait_ms);
 }
 
 /* ---- a bucket ---- */
 
-/* Calls out, where it opens or is not open any more. */
+/* Calls out where the bucket opens, or is open no more. */
 static void enter(struct led_bucket *b, enum led_state state)
 {
-    struct leadership *d = b->leadership;
+    struct leadership *l = b->leadership;
     enum led_state before = b->state;
 
-    d->asserting -= before == LED_ASSERTING;
-    d->asserting += state == LED_ASSERTING;
+    l->asserting -= before == LED_ASSERTING;
+    l->asserting += state == LED_ASSERTING;
     b->state = state;
     if (state == LED_OPEN)
-        d->on_open(d, number_of(b));
+        l->on_open(l, number_of(b));
     else if (before == LED_OPEN)
-        d->on_shut(d, number_of(b));
+        l->on_shut(l, number_of(b));
 }
 
 static void on_asserted(struct op *op);
 
-static void assert_token(struct leadership *d, struct led_bucket *b)
+static void assert_token(struct leadership *l, struct led_bucket *b)
 {
     b->is_in_flight = true;
     b->is_outdated = false;
     b->op = (struct op){.verb = OP_FENCE,
                         .bucket = number_of(b),
-                        .token = d->core->token,
+                        .token = l->core->token,
                         .on_done = on_asserted};
-    core_send(d->core, &b->op);
+    core_send(l->core, &b->op);
 }
 
 static bool has_refused(const struct led_bucket *b)
@@ -73,38 +73,38 @@ static bool has_refused(const struct led_bucket *b)
     return b->leadership->is_retry && b->answer == LED_REFUSES;
 }
 
-/* Those that refused it are asked when the others have answered, or a moment later where one of
- * these does not: the first refusal ends the try, and what is due in the others is to be moved
- * before. */
-static bool are_refusers_asked(const struct leadership *d)
+/* Buckets that refused the token are asked when the others have answered, or a moment later
+ * where one of the others does not: the first refusal ends the try, and due jobs of the others
+ * are to be moved before. */
+static bool are_refusers_asked(const struct leadership *l)
 {
-    if (timers_now(timers_of(d)) >= d->refusers_from_mono_ms)
+    if (timers_now(timers_of(l)) >= l->refusers_from_mono_ms)
         return true;
-    for (unsigned i = 0; i < d->core->store->buckets; i++)
-        if (d->buckets[i].state == LED_ASSERTING && !has_refused(&d->buckets[i]))
+    for (unsigned i = 0; i < l->core->store->buckets; i++)
+        if (l->buckets[i].state == LED_ASSERTING && !has_refused(&l->buckets[i]))
             return false;
     return true;
 }
 
-/* In those that have not taken it, and are not being asked. */
-static void assert_tokens(struct leadership *d)
+/* In buckets that have not taken the token, and are not being asked. */
+static void assert_tokens(struct leadership *l)
 {
-    bool all = are_refusers_asked(d);
+    bool all = are_refusers_asked(l);
 
-    for (unsigned i = 0; i < d->core->store->buckets && d->asserting > 0; i++) {
-        struct led_bucket *b = &d->buckets[i];
+    for (unsigned i = 0; i < l->core->store->buckets && l->asserting > 0; i++) {
+        struct led_bucket *b = &l->buckets[i];
 
         if (b->state != LED_ASSERTING || b->is_in_flight)
             continue;
         if (!all && has_refused(b)) {
-            ask_again_in(d, LED_RETRY_MS);
+            ask_again_in(l, LED_RETRY_MS);
             continue;
         }
-        if (!core_may_act(d->core)) {
-            ask_again_in(d, LED_RETRY_MS);
+        if (!core_may_act(l->core)) {
+            ask_again_in(l, LED_RETRY_MS);
             return;
         }
-        assert_token(d, b);
+        assert_token(l, b);
     }
 }
 
@@ -113,244 +113,244 @@ static void on_again(struct timer *timer)
     assert_tokens(CONTAINER_OF(timer, struct leadership, again));
 }
 
-static void forget_fence(struct leadership *d)
+static void forget_fence(struct leadership *l)
 {
-    d->seen_len = 0;
-    d->is_retry = false;
+    l->seen_len = 0;
+    l->is_retry = false;
 }
 
 static void on_asserted(struct op *op)
 {
     struct led_bucket *b = CONTAINER_OF(op, struct led_bucket, op);
-    struct leadership *d = b->leadership;
+    struct leadership *l = b->leadership;
 
     b->is_in_flight = false;
     if (b->state != LED_ASSERTING)
         return;
     if (op->status != STATUS_OK || b->is_outdated) {
-        ask_again_in(d, b->is_outdated ? 0 : LED_RETRY_MS);
+        ask_again_in(l, b->is_outdated ? 0 : LED_RETRY_MS);
         return;
     }
-    if (d->asserting == 1)
-        forget_fence(d);
+    if (l->asserting == 1)
+        forget_fence(l);
     enter(b, LED_OPEN);
-    if (d->is_retry)
-        assert_tokens(d);
+    if (l->is_retry)
+        assert_tokens(l);
 }
 
-static bool is_reached(const struct leadership *d, unsigned bucket)
+static bool is_reached(const struct leadership *l, unsigned bucket)
 {
-    return (d->is_store_up || d->core->token.len == 0) && !core_is_away(d->core, bucket);
+    return (l->is_store_up || l->core->token.len == 0) && !core_is_away(l->core, bucket);
 }
 
-/* From the beginning, whatever it was. */
-static void begin_bucket(struct leadership *d, unsigned bucket)
+/* From the beginning, whatever its state was. */
+static void begin_bucket(struct leadership *l, unsigned bucket)
 {
-    struct led_bucket *b = &d->buckets[bucket];
+    struct led_bucket *b = &l->buckets[bucket];
 
     b->is_outdated = b->is_in_flight;
-    if (!is_reached(d, bucket))
+    if (!is_reached(l, bucket))
         enter(b, LED_SHUT);
     else
-        enter(b, d->core->token.len ? LED_ASSERTING : LED_OPEN);
+        enter(b, l->core->token.len ? LED_ASSERTING : LED_OPEN);
 }
 
-static void begin_all(struct leadership *d)
+static void begin_all(struct leadership *l)
 {
-    d->refusers_from_mono_ms = timers_now(timers_of(d)) + LED_RETRY_MS;
-    for (unsigned i = 0; i < d->core->store->buckets; i++)
-        begin_bucket(d, i);
-    assert_tokens(d);
+    l->refusers_from_mono_ms = timers_now(timers_of(l)) + LED_RETRY_MS;
+    for (unsigned i = 0; i < l->core->store->buckets; i++)
+        begin_bucket(l, i);
+    assert_tokens(l);
 }
 
-static void turn_off(struct leadership *d)
+static void turn_off(struct leadership *l)
 {
-    if (d->is_on)
+    if (l->is_on)
         LOG_DEBUG("queue", "leadership: ON -> OFF");
-    d->is_on = false;
-    timer_disarm(timers_of(d), &d->again);
-    for (unsigned i = 0; i < d->core->store->buckets; i++)
-        enter(&d->buckets[i], LED_SHUT);
-    d->on_end(d);
+    l->is_on = false;
+    timer_disarm(timers_of(l), &l->again);
+    for (unsigned i = 0; i < l->core->store->buckets; i++)
+        enter(&l->buckets[i], LED_SHUT);
+    l->on_end(l);
 }
 
 /* ---- what the leader is told ---- */
 
-static void tell_soon(struct leadership *d)
+static void tell_soon(struct leadership *l)
 {
-    timer_arm(timers_of(d), &d->news, 0);
+    timer_arm(timers_of(l), &l->news, 0);
 }
 
 static void on_news(struct timer *timer)
 {
-    struct leadership *d = CONTAINER_OF(timer, struct leadership, news);
-    struct queue_leader leader = d->leader;
-    bool is_drained = d->is_draining && d->core->leading == 0;
+    struct leadership *l = CONTAINER_OF(timer, struct leadership, news);
+    struct queue_leader leader = l->leader;
+    bool is_drained = l->is_draining && l->core->leading == 0;
 
-    if (d->is_fenced && !d->is_fenced_told) {
-        d->is_fenced_told = true;
+    if (l->is_fenced && !l->is_fenced_told) {
+        l->is_fenced_told = true;
         if (is_drained)
-            tell_soon(d);
+            tell_soon(l);
         if (leader.on_fenced)
-            leader.on_fenced(leader.arg, bytes_of(d->seen, d->seen_len));
+            leader.on_fenced(leader.arg, bytes_of(l->seen, l->seen_len));
     } else if (is_drained) {
-        d->is_draining = false;
+        l->is_draining = false;
         if (leader.on_drained)
             leader.on_drained(leader.arg);
     }
 }
 
-/* An answer to what was sent in an earlier lead of this node says nothing of this one. */
-static bool is_of_this_lead(const struct leadership *d, struct bytes seen)
+/* An answer to an operation of this node's earlier lead says nothing of this lead. */
+static bool is_of_this_lead(const struct leadership *l, struct bytes seen)
 {
-    struct bytes mine = d->core->token;
+    struct bytes mine = l->core->token;
 
     return !bytes_equal(op_token_ensemble(mine), op_token_ensemble(seen)) ||
            bytes_compare(seen, mine) > 0;
 }
 
-static void be_fenced(struct leadership *d, struct bytes seen)
+static void be_fenced(struct leadership *l, struct bytes seen)
 {
-    assert(seen.len <= sizeof(d->seen));
-    if (d->is_fenced || !is_of_this_lead(d, seen))
+    assert(seen.len <= sizeof(l->seen));
+    if (l->is_fenced || !is_of_this_lead(l, seen))
         return;
-    /* A leader that tries again, every few seconds, has said so. */
-    LOG_AT(bytes_equal(seen, bytes_of(d->seen, d->seen_len)) ? LEVEL_DEBUG : LEVEL_ERROR,
+    /* A leader that tries again every few seconds has logged this before. */
+    LOG_AT(bytes_equal(seen, bytes_of(l->seen, l->seen_len)) ? LEVEL_DEBUG : LEVEL_ERROR,
            "queue", "this node is fenced: the store has seen the token %.*s%s", BYTES_ARG(seen),
-           d->core->token.len ? "" : ", and this node has none");
-    d->is_fenced = true;
-    memcpy(d->seen, seen.at, seen.len);
-    d->seen_len = seen.len;
-    turn_off(d);
-    d->on_fenced(d);
-    tell_soon(d);
+           l->core->token.len ? "" : ", and this node has none");
+    l->is_fenced = true;
+    memcpy(l->seen, seen.at, seen.len);
+    l->seen_len = seen.len;
+    turn_off(l);
+    l->on_fenced(l);
+    tell_soon(l);
 }
 
 /* ---- divided buckets ---- */
 
-static unsigned count_answers(const struct leadership *d, enum led_answer answer)
+static unsigned count_answers(const struct leadership *l, enum led_answer answer)
 {
     unsigned count = 0;
 
-    for (unsigned i = 0; i < d->core->store->buckets; i++)
-        count += d->buckets[i].answer == answer;
+    for (unsigned i = 0; i < l->core->store->buckets; i++)
+        count += l->buckets[i].answer == answer;
     return count;
 }
 
 /* The answers of later tries take the place of those of the first. */
-static void begin_retry(struct leadership *d)
+static void begin_retry(struct leadership *l)
 {
-    for (unsigned i = 0; i < d->core->store->buckets && !d->is_retry; i++)
-        d->buckets[i].answer = LED_NONE;
-    d->is_retry = d->seen_len > 0;
+    for (unsigned i = 0; i < l->core->store->buckets && !l->is_retry; i++)
+        l->buckets[i].answer = LED_NONE;
+    l->is_retry = l->seen_len > 0;
 }
 
-static void note_answer(struct leadership *d, const struct op *op)
+static void note_answer(struct leadership *l, const struct op *op)
 {
-    struct led_bucket *b = &d->buckets[op->bucket];
+    struct led_bucket *b = &l->buckets[op->bucket];
 
-    if (!d->is_retry)
+    if (!l->is_retry)
         return;
     if (op->status == STATUS_OK)
         b->answer = LED_TAKES;
     else if (op->status == STATUS_FENCED)
         b->answer = LED_REFUSES;
-    if (d->is_on && count_answers(d, LED_TAKES) == d->core->store->buckets)
-        forget_fence(d);
+    if (l->is_on && count_answers(l, LED_TAKES) == l->core->store->buckets)
+        forget_fence(l);
 }
 
-unsigned leadership_divided(const struct leadership *d, struct bytes *seen)
+unsigned leadership_divided(const struct leadership *l, struct bytes *seen)
 {
-    unsigned refusing = d->is_retry ? count_answers(d, LED_REFUSES) : 0;
+    unsigned refusing = l->is_retry ? count_answers(l, LED_REFUSES) : 0;
 
-    *seen = bytes_of(d->seen, d->seen_len);
-    return count_answers(d, LED_TAKES) > 0 ? refusing : 0;
+    *seen = bytes_of(l->seen, l->seen_len);
+    return count_answers(l, LED_TAKES) > 0 ? refusing : 0;
 }
 
-void leadership_after(struct leadership *d, const struct op *op)
+void leadership_after(struct leadership *l, const struct op *op)
 {
     if (!op_leads(op))
         return;
-    note_answer(d, op);
-    if (op->status == STATUS_FENCED && (d->is_on || d->is_draining))
-        be_fenced(d, op->out.fenced.seen);
-    if (op->status == STATUS_OK && d->is_on)
-        d->has_led = true;
-    if (d->is_draining && d->core->leading == 0)
-        tell_soon(d);
+    note_answer(l, op);
+    if (op->status == STATUS_FENCED && (l->is_on || l->is_draining))
+        be_fenced(l, op->out.fenced.seen);
+    if (op->status == STATUS_OK && l->is_on)
+        l->has_led = true;
+    if (l->is_draining && l->core->leading == 0)
+        tell_soon(l);
 }
 
 /* ---- its begin and its end ---- */
 
-static void leadership_begin(struct leadership *d, const struct queue_leader *leader)
+static void leadership_begin(struct leadership *l, const struct queue_leader *leader)
 {
-    assert(!d->is_on && leader->token.len <= sizeof(d->token));
-    d->leader = *leader;
+    assert(!l->is_on && leader->token.len <= sizeof(l->token));
+    l->leader = *leader;
     if (leader->token.len)
-        memcpy(d->token, leader->token.at, leader->token.len);
-    d->core->token = bytes_of(d->token, leader->token.len);
-    d->core->may_act = leader->may_act;
-    d->core->may_act_arg = leader->arg;
-    d->is_draining = d->is_fenced = d->is_fenced_told = d->has_led = false;
-    timer_disarm(timers_of(d), &d->news);
-    begin_retry(d);
-    d->is_on = true;
+        memcpy(l->token, leader->token.at, leader->token.len);
+    l->core->token = bytes_of(l->token, leader->token.len);
+    l->core->may_act = leader->may_act;
+    l->core->may_act_arg = leader->arg;
+    l->is_draining = l->is_fenced = l->is_fenced_told = l->has_led = false;
+    timer_disarm(timers_of(l), &l->news);
+    begin_retry(l);
+    l->is_on = true;
     LOG_DEBUG("queue", "leadership: OFF -> ON");
-    begin_all(d);
+    begin_all(l);
 }
 
-static void leadership_end(struct leadership *d)
+static void leadership_end(struct leadership *l)
 {
-    turn_off(d);
-    d->is_draining = true;
-    if (d->core->leading == 0)
-        tell_soon(d);
+    turn_off(l);
+    l->is_draining = true;
+    if (l->core->leading == 0)
+        tell_soon(l);
 }
 
-static void leadership_close(struct leadership *d)
+static void leadership_close(struct leadership *l)
 {
-    leadership_end(d);
-    d->is_draining = false;
-    d->is_fenced = d->is_fenced_told = true;
-    timer_disarm(timers_of(d), &d->news);
+    leadership_end(l);
+    l->is_draining = false;
+    l->is_fenced = l->is_fenced_told = true;
+    timer_disarm(timers_of(l), &l->news);
 }
 
-/* Without a token there is nothing to be asserted, but all has to be looked at. */
-void leadership_set_store(struct leadership *d, bool is_up)
+/* Without a token nothing is asserted, but all buckets are looked at. */
+void leadership_set_store(struct leadership *l, bool is_up)
 {
-    d->is_store_up = is_up;
-    if (!d->is_on || (d->core->token.len == 0 && !is_up))
+    l->is_store_up = is_up;
+    if (!l->is_on || (l->core->token.len == 0 && !is_up))
         return;
-    if (d->core->token.len > 0)
-        d->on_end(d);
-    begin_all(d);
+    if (l->core->token.len > 0)
+        l->on_end(l);
+    begin_all(l);
 }
 
-void leadership_set_bucket(struct leadership *d, unsigned bucket)
+void leadership_set_bucket(struct leadership *l, unsigned bucket)
 {
-    if (!d->is_on)
+    if (!l->is_on)
         return;
-    begin_bucket(d, bucket);
-    assert_tokens(d);
+    begin_bucket(l, bucket);
+    assert_tokens(l);
 }
 
-void leadership_init(struct leadership *d, struct core *core)
+void leadership_init(struct leadership *l, struct core *core)
 {
-    *d = (struct leadership){.core = core};
-    d->buckets = calloc(core->store->buckets, sizeof(*d->buckets));
-    if (!d->buckets)
+    *l = (struct leadership){.core = core};
+    l->buckets = calloc(core->store->buckets, sizeof(*l->buckets));
+    if (!l->buckets)
         abort();
     for (unsigned i = 0; i < core->store->buckets; i++)
-        d->buckets[i].leadership = d;
-    timer_init(&d->again, on_again);
-    timer_init(&d->news, on_news);
+        l->buckets[i].leadership = l;
+    timer_init(&l->again, on_again);
+    timer_init(&l->news, on_news);
 }
 
-void leadership_fini(struct leadership *d)
+void leadership_fini(struct leadership *l)
 {
-    timer_disarm(timers_of(d), &d->again);
-    timer_disarm(timers_of(d), &d->news);
-    free(d->buckets);
+    timer_disarm(timers_of(l), &l->again);
+    timer_disarm(timers_of(l), &l->news);
+    free(l->buckets);
 }
 
 /* ---- lifecycle ---- */
@@ -370,9 +370,9 @@ static void enter_lifecycle(struct queue *q, enum lifecycle_state state)
 
 /* ---- the leadership of one node at a time ---- */
 
-static struct queue *queue_of(struct leadership *d)
+static struct queue *queue_of(struct leadership *l)
 {
-    return CONTAINER_OF(d, struct queue, leadership);
+    return CONTAINER_OF(l, struct queue, leadership);
 }
 
 static bool is_sharing(const struct queue *q)
@@ -380,10 +380,10 @@ static bool is_sharing(const struct queue *q)
     return q->scanner.sharing != NULL;
 }
 
-/* Also of one that is open: after the store was away all is looked at. */
-void lifecycle_open_bucket(struct leadership *d, unsigned bucket)
+/* Also for an open bucket: after the store was away all are looked at. */
+void lifecycle_open_bucket(struct leadership *l, unsigned bucket)
 {
-    struct queue *q = queue_of(d);
+    struct queue *q = queue_of(l);
 
     if (!is_sharing(q))
         scanner_begin(&q->scanner, bucket);
@@ -391,22 +391,22 @@ void lifecycle_open_bucket(struct leadership *d, unsigned bucket)
         reconciler_set_active(&q->reconciler, true);
 }
 
-void lifecycle_shut_bucket(struct leadership *d, unsigned bucket)
+void lifecycle_shut_bucket(struct leadership *l, unsigned bucket)
 {
-    struct queue *q = queue_of(d);
+    struct queue *q = queue_of(l);
 
     if (!is_sharing(q))
         scanner_end(&q->scanner, bucket);
 }
 
-void lifecycle_end_leadership(struct leadership *d)
+void lifecycle_end_leadership(struct leadership *l)
 {
-    reconciler_set_active(&queue_of(d)->reconciler, false);
+    reconciler_set_active(&queue_of(l)->reconciler, false);
 }
 
-void lifecycle_fenced(struct leadership *d)
+void lifecycle_fenced(struct leadership *l)
 {
-    struct queue *q = queue_of(d);
+    struct queue *q = queue_of(l);
 
     if (q->life.state == LIFECYCLE_ACTIVE)
         enter_lifecycle(q, LIFECYCLE_STANDBY);
@@ -483,7 +483,7 @@ struct shares *queue_shares(struct queue *q)
     return is_sharing(q) ? q->scanner.sharing->shares : NULL;
 }
 
-/* Also while it is down it may answer, and only have no wake-ups for this node. */
+/* A store that is down may answer all the same, and only lack wake-ups for this node. */
 void lifecycle_on_up(struct queue *q)
 {
     if (is_sharing(q) && !lifecycle_is_over(q))

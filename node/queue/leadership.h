@@ -1,8 +1,9 @@
-/* When the engine stands by, works and stops; and what one node at a time is to do.
+/* When the engine stands by, works and stops; and the work of one node at a time.
  *
- * Leadership is the scans and the repairs: from when they may begin until they have ended.
+ * Leadership means the scans and the repairs, from when they may begin until they have ended.
  *
- * It is OFF or ON: from begin to end, or until it is FENCED. While it is ON, each bucket is:
+ * Leadership is ON from begin to end, or until it is FENCED; else OFF. While it is ON, each
+ * bucket is:
  *
  *           the store reaches it               the bucket has taken the token
  *   SHUT -------------------------> ASSERTING --------------------------------> OPEN
@@ -11,19 +12,19 @@
  *
  * ASSERTING: the leader's token is being made known to it (FENCE; to all buckets at once), so
  * that a deposed leader's scripts have no effect there. A bucket that did not answer well is
- * asked again; nothing is sent while this node may not act. One that refused the token in the
- * try before is asked when the others have answered, or after LED_RETRY_MS, because a refusal
- * ends the try.
- * OPEN: it is scanned. With the first one the reconciler begins: what it sends brings the
- * token.
+ * asked again; nothing is sent while this node may not act. A bucket that refused the token in
+ * the try before is asked when the others have answered, or after LED_RETRY_MS, because a
+ * refusal ends the try.
+ * OPEN: the bucket is scanned. With the first open bucket the reconciler begins: its operations
+ * carry the token.
  *
- * So a bucket that is away holds up no other, and has taken the token again when it is back: a
+ * So a bucket that is away holds up no other. A bucket that is back takes the token again: a
  * replica that was promoted meanwhile may not know it.
  *
- * Without a token a bucket is OPEN while the store does not say that it is away, up or down.
+ * Without a token a bucket is OPEN unless the store, up or down, says that the bucket is away.
  *
- * What was sent before the end may still be answered after it; when nothing is left of what
- * only a leader may do, the leadership is drained.
+ * Operations sent before the end may be answered after it; when all that only a leader may send
+ * are answered, the leadership is drained.
  */
 #ifndef DUEQ_NODE_QUEUE_LEADERSHIP_H
 #define DUEQ_NODE_QUEUE_LEADERSHIP_H
@@ -51,33 +52,33 @@ struct leadership {
     struct timer again;
 
     struct timer news; /* tells the leader, in a turn of its own */
-    bool is_draining;  /* it has ended, and that is not told yet */
+    bool is_draining;  /* it has ended, and on_drained is to come */
     bool is_fenced;    /* since the last begin */
     bool is_fenced_told;
     char seen[OP_TOKEN_MAX]; /* what fenced it last, until all reached buckets take its token */
     size_t seen_len;
     bool is_retry; /* it was fenced before its last begin: `answer` of the buckets counts */
-    int64_t refusers_from_mono_ms; /* those that refused it are asked then, in a retry */
+    int64_t refusers_from_mono_ms; /* in a retry: when the buckets that refused it are asked */
 
-    /* For engine.c: a bucket is to be scanned (also where it is), not to be; all has ended, by
-     * itself too. */
-    void (*on_open)(struct leadership *d, unsigned bucket);
-    void (*on_shut)(struct leadership *d, unsigned bucket);
-    void (*on_end)(struct leadership *d);
-    void (*on_fenced)(struct leadership *d);
+    /* on_open: the bucket is to be scanned, perhaps it is already; on_shut: no more; on_end:
+     * all is to end, also without leadership_end(). */
+    void (*on_open)(struct leadership *l, unsigned bucket);
+    void (*on_shut)(struct leadership *l, unsigned bucket);
+    void (*on_end)(struct leadership *l);
+    void (*on_fenced)(struct leadership *l);
 };
 
-void leadership_init(struct leadership *d, struct core *core);
-void leadership_fini(struct leadership *d);
-void leadership_set_store(struct leadership *d, bool is_up);
-void leadership_set_bucket(struct leadership *d,
+void leadership_init(struct leadership *l, struct core *core);
+void leadership_fini(struct leadership *l);
+void leadership_set_store(struct leadership *l, bool is_up);
+void leadership_set_bucket(struct leadership *l,
                            unsigned bucket); /* core_is_away() has changed */
 
 /* See queue_divided(). */
-unsigned leadership_divided(const struct leadership *d, struct bytes *seen);
+unsigned leadership_divided(const struct leadership *l, struct bytes *seen);
 
 /* An operation has been answered: perhaps FENCED, perhaps the last. */
-void leadership_after(struct leadership *d, const struct op *op);
+void leadership_after(struct leadership *l, const struct op *op);
 
 /* When the engine works: standing by, active, stopped.
  *
@@ -88,10 +89,9 @@ void leadership_after(struct leadership *d, const struct op *op);
  *                   v
  *                STOPPED: on_stopped was called
  *
- * What consumers and producers ask for is done in STANDBY and ACTIVE alike: those are atomic
- * scripts, and any node may run them. What one node at a time is to do, the scans and the
- * repairs, is done in ACTIVE only; whatever else belongs to leadership begins and ends where
- * they do, in leadership.c.
+ * Operations of consumers and producers are done in STANDBY and ACTIVE alike: they are atomic
+ * scripts, which any node may run. Scans and repairs, the work of one node at a time, are done
+ * in ACTIVE only; all else of the leadership begins and ends where they do, in leadership.c.
  *
  * Where all nodes scan (queue_share) the scans go on in both, each bucket while the store
  * reaches it, and the leadership is the repairs alone.
@@ -119,12 +119,11 @@ struct lifecycle {
 
 struct leadership;
 
-/* For leadership.c: all that one node at a time is to do begins, and ends, here, bucket by
- * bucket. */
-void lifecycle_open_bucket(struct leadership *d, unsigned bucket);
-void lifecycle_shut_bucket(struct leadership *d, unsigned bucket);
-void lifecycle_end_leadership(struct leadership *d);
-void lifecycle_fenced(struct leadership *d);
+/* For leadership.c: the work of one node at a time begins, and ends, here, bucket by bucket. */
+void lifecycle_open_bucket(struct leadership *l, unsigned bucket);
+void lifecycle_shut_bucket(struct leadership *l, unsigned bucket);
+void lifecycle_end_leadership(struct leadership *l);
+void lifecycle_fenced(struct leadership *l);
 
 /* For engine.c: the scans of a cluster in which all nodes scan; else those are the
  * leadership's. */
@@ -136,7 +135,7 @@ void lifecycle_on_bucket(struct queue *q, unsigned bucket);
 void lifecycle_init(struct queue *q);
 void lifecycle_fini(struct queue *q);
 
-/* Is what comes in refused with SHUTTING_DOWN? */
+/* Are new requests refused with SHUTTING_DOWN? */
 bool lifecycle_is_over(const struct queue *q);
 
 /* Something has ended: perhaps it was the last that a stop waits for. */

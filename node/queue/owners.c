@@ -136,8 +136,8 @@ struct question {
 /* Where a lease was found. */
 enum id_source { FROM_HOLDER, FROM_NODE, FROM_BUCKETS };
 
-/* The way from an id to its lease. Buckets out of reach are asked when no other knows it: the
- * store holds what they are asked until they are back. */
+/* The way from an id to its lease. Buckets out of reach are asked when no other knows the id,
+ * because the store holds such questions until the buckets are back. */
 struct id_search {
     struct id_ack *ack;
     enum id_source source;
@@ -186,8 +186,8 @@ static void end(struct id_ack *ack, enum status status)
 
 static void ask_all_buckets(struct id_ack *ack);
 
-/* A lease that was refused is remembered all the same: its holder may ask again, and then it
- * is still not the next holder's lease that is meant. */
+/* A refused lease is remembered all the same: its holder may ask again, and must not get the
+ * next holder's lease then. */
 static void on_acked(struct op *op)
 {
     struct id_ack *ack = CONTAINER_OF(op, struct id_ack, op);

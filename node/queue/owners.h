@@ -1,4 +1,4 @@
-/* Who holds what, for acknowledgements that bring only an id.
+/* The holders of handed-out jobs, for acknowledgements that bring only an id.
  *
  * A consumer that acknowledges by bare id means the delivery it got itself, not the one
  * that somebody else got after its time was over. So the node remembers what it handed to

@@ -74,8 +74,8 @@ static void adoption_end(struct adoption *a, enum status status)
     a->on_done(a);
 }
 
-/* In the second round it has gone to another ensemble, or to standalone nodes, since the first:
- * another adoption ran at the same time. */
+/* In the second round the bucket follows another ensemble, or standalone nodes: another
+ * adoption ran at the same time. */
 static bool is_lost(const struct adoption *a)
 {
     return a->op.status == STATUS_FENCED && !a->op.in.fence.adopts &&
@@ -308,7 +308,7 @@ static bool is_within(int64_t value, int64_t max)
     return value >= 0 && value <= max;
 }
 
-/* It is for rests that grow. */
+/* A cap is for rests that grow. */
 static bool cap_is_valid(const struct backoff *backoff)
 {
     return backoff->cap_ms == 0 ||
@@ -325,15 +325,21 @@ static bool backoff_is_valid(const struct backoff *backoff)
            cap_is_valid(backoff) && backoff->jitter_percent <= 100;
 }
 
-/* Those that are set; the others mean nothing. */
+static bool setting_is_valid(const struct topic_settings *s, enum setting setting)
+{
+    if (setting_kind(setting) == SETTING_BACKOFFS)
+        return backoff_is_valid(&s->backoff);
+    return is_within(setting_number(s, setting), setting_max(setting));
+}
+
+/* Looks at those that are set; the others mean nothing. */
 static bool settings_are_valid(const struct topic_settings *s, unsigned set)
 {
-    return (!(set & SETTING_BIT(TTR)) || is_within(s->ttr_ms, QUEUE_TTR_MAX_MS)) &&
-           (!(set & SETTING_BIT(MAX_TRIES)) || s->max_tries <= RULES_TRIES_MAX) &&
-           (!(set & SETTING_BIT(BACKOFF)) || backoff_is_valid(&s->backoff)) &&
-           (!(set & SETTING_BIT(TTL)) || is_within(s->ttl_ms, QUEUE_DELAY_MAX_MS)) &&
-           (!(set & SETTING_BIT(DEAD_MAX)) || is_within(s->dead_max, UINT32_MAX)) &&
-           (!(set & SETTING_BIT(DEAD_AGE)) || is_within(s->dead_age_ms, QUEUE_DELAY_MAX_MS));
+    for (unsigned i = 0; i < SETTING_COUNT; i++) {
+        if (set & 1u << i && !setting_is_valid(s, i))
+            return false;
+    }
+    return true;
 }
 
 static enum status check_push(const struct op *op)

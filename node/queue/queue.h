@@ -7,23 +7,23 @@
  * - queue.c: the front door: names checked, requests to their parts, an operator's adoption
  * - engine.c: the parts put together; what they must know of each other
  * - core.c: the way of an operation to the store and back
- * - leadership.c: standing by, active, stopped; what one node at a time is to do: the leader's
- *   token asserted, its end awaited
+ * - leadership.c: standing by, active, stopped; the work of one node at a time: the leader's
+ *   token asserted, the end awaited
  * - waiters.c: consumers that wait: their time, their places at topics, their callbacks
  * - topic.c: the pop in flight for each topic that somebody waits for
- * - deliveries.c: what was popped and is not confirmed to have reached its consumer
- * - renewals.c: keeps it reserved while its consumer reads: leases on the way to the store
+ * - deliveries.c: popped jobs that are not confirmed to have reached their consumer
+ * - renewals.c: keeps these reserved while their consumer reads: leases sent to the store
  * - scanner.c: one timer a bucket, to find and move what is due
- * - shares.c: of which topics, in a cluster in which all nodes scan
- * - owners.c: who holds what, for acknowledgements that bring only an id
+ * - shares.c: this node's topics, in a cluster in which all nodes scan
+ * - owners.c: the holders of jobs, for acknowledgements that bring only an id
  * - census.c: all jobs counted, for metrics
- * - feed.c: what was handed out lately, for those who watch
+ * - feed.c: the latest deliveries, for clients that follow them
  * - settings.c: each topic's settings, as Redis and the configuration say; what a push leaves
  *   open comes from them
  * - sweeps.c: all of a state kicked or purged, chunk by chunk
  * - history.c: what jobs went through, written down and read
  * - reconciler.c: proves slowly that every job is in its one place: which topic next, and what
- *   looked wrong so far; audit_steps.c: what it asks
+ *   looked wrong so far; audit_steps.c: its operations
  */
 #ifndef DUEQ_NODE_QUEUE_QUEUE_H
 #define DUEQ_NODE_QUEUE_QUEUE_H
@@ -38,10 +38,10 @@
 #include "node/queue/waiters.h"
 #include "node/store/store.h"
 
-/* What a topic and an id may look like. Pure.
+/* The form of topics and ids. Pure.
  *
- * Neither may be "." or "..": clients and proxies resolve these in a path, escaped or not, and
- * /v1/topics/t/jobs/../kick, which is to kick one job, kicks all.
+ * Neither may be "." or "..": clients and proxies resolve these in a path, escaped or not:
+ * /v1/topics/t/jobs/../kick, meant for one job, would kick all.
  */
 
 #define NAME_MAX_BYTES 200
@@ -58,8 +58,8 @@ bool job_id_is_valid(struct bytes id);
 #define QUEUE_TTR_MAX_MS         (INT64_C(7) * 86400000)
 #define QUEUE_CLIENT_MAX_BYTES   64    /* of pop.client; the rest is cut off */
 #define QUEUE_FOLLOW_MAX         1000  /* deliveries in one answer */
-#define QUEUE_FOLLOWERS_MAX      100   /* who follow at once; one more is TOO_MANY_FOLLOWERS */
-#define QUEUE_ASKING_MAX         20000 /* topics of pops that only ask; more is TOO_MANY_POPS */
+#define QUEUE_FOLLOWERS_MAX      100   /* at once; one more is TOO_MANY_FOLLOWERS */
+#define QUEUE_ASKING_MAX         20000 /* topics of pops that only ask; more: TOO_MANY_POPS */
 #define QUEUE_TRACE_MAX          1000  /* lines of history in one answer */
 
 struct queue_options {
@@ -77,41 +77,67 @@ struct queue_options {
         lock_ms; /* cluster mode: how long a topic's lock lasts; fixed for the queue's life */
 };
 
+/* Numbers of one sample: a row is a field of struct queue_stats, and a metric. */
+/* clang-format off */
+#define QUEUE_METRICS(X) \
+    X(popped_jobs, COUNTER, "dueq_jobs_popped_total", \
+      "Jobs delivered to a consumer.") \
+    X(returned_jobs, COUNTER, "dueq_jobs_returned_total", \
+      "Jobs put back, because their consumer left before it had them; they do not " \
+      "count as popped.") \
+    X(expired_jobs, COUNTER, "dueq_jobs_expired_total", \
+      "Reservations that ran out.") \
+    X(pruned_jobs, COUNTER, "dueq_jobs_pruned_total", \
+      "Dead jobs deleted by the limits of their topics.") \
+    X(late_confirmations, COUNTER, "dueq_confirmations_late_total", \
+      "Jobs whose reservation had run out before their delivery was confirmed.") \
+    X(lost_confirmations, COUNTER, "dueq_confirmations_lost_total", \
+      "Jobs whose delivery or return the store did not take: handed out again in " \
+      "seconds.") \
+    X(waiting, GAUGE, "dueq_consumers_waiting", \
+      "Consumers that wait for a job.") \
+    X(following, GAUGE, "dueq_followers", \
+      "Clients that follow the deliveries and wait for the next.") \
+    X(unconfirmed, GAUGE, "dueq_deliveries_unconfirmed", \
+      "Deliveries not yet known to have reached their consumer.") \
+    X(census_walks, COUNTER, "dueq_census_walks_total", \
+      "How often all topics have been counted, for these metrics.") \
+    X(history_lost, COUNTER, "dueq_history_lost_total", \
+      "Lines of history that were not written down.") \
+    X(audited, COUNTER, "dueq_audited_total", \
+      "Jobs, and entries of places, that the reconciler has looked at.") \
+    X(audit_walks, COUNTER, "dueq_audit_walks_total", \
+      "How often the reconciler has been through the whole store.") \
+    X(suspects, COUNTER, "dueq_audit_suspects_total", \
+      "Entries that looked wrong to the reconciler at first sight.") \
+    X(lock_conflicts, COUNTER, "dueq_topic_lock_conflicts_total", \
+      "Scans that left a due topic of this node alone, because another node had " \
+      "its lock.")
+/* clang-format on */
+
 /* Counters since start; gauges where it says so. */
 struct queue_stats {
+#define X(field, ...) uint64_t field;
+    QUEUE_METRICS(X)
+#undef X
     uint64_t done[OP_COUNT];                /* operations that ended OK */
     uint64_t refused[OP_COUNT];             /* ended otherwise, surely without effect */
     uint64_t unknown[OP_COUNT];             /* may have happened */
     uint64_t ended[OP_COUNT][STATUS_COUNT]; /* all of them, by how they ended */
-    uint64_t popped_jobs;                   /* delivered to a consumer */
-    uint64_t returned_jobs;                 /* popped for a consumer that had left */
-    uint64_t late_confirmations;            /* of jobs whose reservation had run out */
-    uint64_t lost_confirmations;            /* deliveries the store did not take in time */
-    uint64_t expired_jobs;                  /* reservations that ran out */
-    uint64_t waiting;                       /* gauge: consumers */
-    uint64_t unconfirmed;                   /* gauge: deliveries not confirmed yet */
     uint64_t in_flight;                     /* gauge: operations the store has not answered */
-    uint64_t following;                     /* gauge: calls that wait for deliveries */
-    uint64_t census_walks;                  /* begun */
-    uint64_t died[DEATH_COUNT];         /* jobs that went to dead, as far as this node did it;
-                                         * DAMAGED: one that had been dead already, too */
-    uint64_t pruned_jobs;               /* dead jobs deleted by their topic's limits */
-    uint64_t history_lost;              /* lines the store did not take */
-    uint64_t audited;                   /* jobs and entries the reconciler looked at */
-    uint64_t audit_walks;               /* through the whole store, finished */
-    uint64_t suspects;                  /* what looked wrong once */
-    uint64_t repaired[DAMAGE_COUNT];    /* what was, and is mended */
-    uint64_t locks_taken;               /* of topics, in cluster mode: that were free */
+    uint64_t died[DEATH_COUNT]; /* jobs that this node moved to dead; DAMAGED: also jobs that
+                                 * were dead already */
+    uint64_t repaired[DAMAGE_COUNT];    /* those that were wrong, and are mended */
+    uint64_t locks_taken;               /* cluster mode: topics' locks that were free */
     uint64_t locks_taken_over;          /* from an older view */
     uint64_t locks_stolen;              /* of others' topics, for their lateness */
-    uint64_t lock_conflicts;            /* scans that met another's lock on an own topic */
     struct histogram move_lateness;     /* ready - due, every job that had a delay */
     struct histogram delivery_lateness; /* sent - due, where a consumer was waiting */
 };
 
 struct queue;
 
-/* Both are borrowed for the queue's life. The queue takes the store's events. */
+/* `store` and `timers` are borrowed for the queue's life. The queue sets the store's events. */
 struct queue *queue_new(const struct queue_options *options, struct store *store,
                         struct timers *timers);
 void queue_free(struct queue *q); /* after queue_stop's on_stopped; NULL is fine */
@@ -119,68 +145,71 @@ void queue_free(struct queue *q); /* after queue_stop's on_stopped; NULL is fine
 /* New limits, from the next request on. */
 void queue_reload(struct queue *q, const struct queue_options *options);
 
-/* Who leads, in a cluster of which one node at a time moves due jobs. */
+/* The leader's part, in a cluster of which one node at a time moves due jobs. */
 struct queue_leader {
     struct bytes token;         /* ha/rule/token.h, at most OP_TOKEN_MAX bytes; copied */
-    bool (*may_act)(void *arg); /* now? asked right before each scan, audit and repair */
-    /* The store has seen `seen`, which is higher, or of another ensemble: this node stands by
-     * again. Once at most after each queue_lead(). */
+    bool (*may_act)(void *arg); /* asked right before each scan, audit and repair */
+    /* The store has seen the token `seen`, which is higher, or of another ensemble: this node
+     * stands by again. At most once after each queue_lead(). */
     void (*on_fenced)(void *arg, struct bytes seen);
     void (*on_drained)(void *arg); /* see queue_deactivate() */
     void *arg;
 };
 
-/* Starts moving due jobs: as the only node there is. */
+/* Starts moving due jobs, as the only node there is. */
 void queue_activate(struct queue *q);
 
-/* The same, as the leader: first asserts its token on all buckets, and again whenever the store
- * or a bucket was out of reach; a bucket is scanned once it has taken it. Where it may not act
- * nothing is sent, and may_act is asked again later. Callbacks come in a later turn. */
+/* Starts moving due jobs, as the leader. The token is asserted on all buckets first, and again
+ * whenever the store or a bucket was out of reach; a bucket is scanned once it has taken the
+ * token. While may_act says no, nothing is sent, and may_act is asked again later. Callbacks
+ * come in a later turn. */
 void queue_lead(struct queue *q, const struct queue_leader *leader);
 
-/* It leads, and since queue_lead() the store has done something for it as the leader: so it is
- * not fenced, as far as was asked. A store that is away proves nothing. */
+/* Does the queue lead, and has the store done something for it as the leader since
+ * queue_lead()? Then no bucket asked so far has fenced it. False proves nothing: the store may
+ * be away. */
 bool queue_has_led(const struct queue *q);
 
-/* Of a node that was fenced and has tried to lead again: how many buckets refuse it while
- * others take it, with `seen` by one of those that refuse; 0: they are not divided, as far as
- * is known. `seen` is borrowed until it tries again. */
+/* How many buckets refuse this node's token while others take it, after the node was fenced and
+ * has tried to lead again; 0: the buckets are not divided, as far as is known. `seen` is the
+ * token that one of the refusing buckets has seen, borrowed until the next try. */
 unsigned queue_divided(const struct queue *q, struct bytes *seen);
 
-/* Stops it: no new scan begins. on_drained comes, once, when those in flight have ended, unless
- * queue_lead() comes before. Fine for a node that stands by. */
+/* Stops moving due jobs: no new scan begins. on_drained comes, once, when all in flight have
+ * ended, unless queue_lead() is called before. Fine for a node that stands by. */
 void queue_deactivate(struct queue *q);
 
-/* In a cluster in which all nodes scan (doc/cluster.md): from the first call on this node moves
- * what is due in the topics of its shares, whoever leads, and queue_lead() is about the
- * reconciler alone. `view` is who scans, copied; with each new one all buckets are looked at.
- * At first an empty one, number 0. For good, until queue_stop(). */
+/* For a cluster in which all nodes scan (doc/cluster.md). From the first call until
+ * queue_stop() this node moves due jobs in the topics of its shares, whoever leads, and
+ * queue_lead() is about the reconciler alone. `view` names the nodes that scan, and is copied;
+ * the first one is empty, with number 0. Each new view makes the node look at all buckets. */
 struct shares_view;
 void queue_share(struct queue *q, const struct shares_view *view);
 
-/* The view and its shares, for those who look on; NULL: it does not share. Borrowed. */
+/* The view and its shares, for reports; NULL before queue_share(). Borrowed. */
 struct shares;
 struct shares *queue_shares(struct queue *q);
 
-/* Whose topic it is by the view, whoever scans it now; "": it does not share, or nobody is in
- * the view. Borrowed until the next queue_share(). */
+/* The node that the view gives the topic to, whoever scans it now; "" before queue_share(), or
+ * in an empty view. Borrowed until the next queue_share(). */
 struct bytes queue_topic_preferred(struct queue *q, struct bytes topic);
 
-/* An operator's decision: of two ensembles this token's is right, or, with "", standalone nodes
- * are. All buckets are told, one after the other; then all are asked whether they have stayed
- * with it, because another node's adoption may have run at the same time. The caller embeds it.
+/* An operator's decision between two ensembles: that of `token` is right, or, with "",
+ * standalone nodes are. The first round gives all buckets the token, one after the other; the
+ * second asks all whether they still have it, because another node's adoption may have run at
+ * the same time. The caller embeds the struct.
  *
- * So where adoptions have left the buckets divided, one of them at least was told: the last
- * one to begin its second round begins it when no adoption writes any more, and finds a bucket
- * of another's in a divided store. One that stopped before has said why. Nobody sees here what
- * the store loses later, with a master that is replaced. */
+ * Where adoptions leave the buckets divided, at least one adoption reports it: the last one to
+ * begin its second round begins when no adoption writes any more, and finds a bucket with
+ * another's token. An adoption that stopped before has said why. No adoption sees what the
+ * store loses later, with a master that is replaced. */
 struct adoption {
     char token[OP_TOKEN_MAX + 1];
     void (*on_done)(struct adoption *adoption);
 
-    /* Output. OK; FENCED: with `lost` other than 0, so many buckets follow another token by
-     * now, such as `lost_to`; else there is a higher token in the same ensemble, and this
-     * leader has been replaced. Or why it stopped at some bucket: it can be retried. */
+    /* Output. OK. FENCED with `lost` above 0: so many buckets follow another token by now, such
+     * as `lost_to`. FENCED with `lost` 0: the same ensemble has a higher token, and this leader
+     * has been replaced. Else why it stopped at some bucket: it can be retried. */
     enum status status;
     unsigned lost;
     char lost_to[OP_TOKEN_MAX + 1];
@@ -198,14 +227,14 @@ void queue_stop(struct queue *q, void (*on_stopped)(void *arg), void *arg);
 /* PUSH, ACK, RELEASE, TOUCH, BURY, CANCEL, MOVE, KICK, PURGE, GET, LIST, STATS, CONFIGURE,
  * SETTINGS and TOPICS: checks the inputs, sets the bucket (but for TOPICS, and SETTINGS without
  * a topic, which the caller asks of one bucket after the other), and submits. See op.h for the
- * rules. What a PUSH leaves open (in.push.given) comes from the topic's settings; with a MOVE
- * that has all states but DEAD in its mask a job is not brought back to life. */
+ * rules. The topic's settings fill in what a PUSH leaves open (in.push.given). A MOVE without
+ * DEAD in its mask brings no job back to life. */
 void queue_submit(struct queue *q, struct op *op);
 
-/* Whoever asked has left, or does not wait any longer: while the store is away, what was never
- * sent is dropped, and ends UNAVAILABLE, soon; what only reads also while it is there, if it
- * waits for its turn. All else goes on; and so does an ACK, because the work is done, whoever
- * has left. Harmless for one that is done. */
+/* The caller's client has left, or waits no longer. While the store is away an op that was
+ * never sent is dropped, and ends UNAVAILABLE soon; a read that waits for its turn is dropped
+ * also while the store is there. All else goes on; so does every ACK, because its work is done.
+ * Harmless for an op that is done. */
 void queue_abandon(struct queue *q, struct op *op);
 unsigned queue_buckets(const struct queue *q);
 
@@ -227,7 +256,7 @@ struct pop {
     bool has_ttr;         /* ttr_ms counts for what it gets, instead of the jobs' own */
     int64_t ttr_ms;       /* 0: the jobs are done with their delivery */
     struct bytes client;  /* who it is, for people; may be empty; borrowed until on_done */
-    struct bytes address; /* whose share of the places it takes; borrowed for the call */
+    struct bytes address; /* the client's, for its share of the places; borrowed for the call */
     void (*on_done)(struct pop *pop);
 
     /* Outputs, valid while on_done runs. OK with one job or more; NOT_FOUND: nothing came in
@@ -241,18 +270,18 @@ struct pop {
 
     /* The queue's own, see waiters.c. */
     struct waiters *waiters;
-    struct seat *seats; /* one a topic; NULL: on its way out */
+    struct seat *seats; /* one a topic; NULL: about to be called back */
     unsigned seat_count;
     struct timer timer;
     struct list link;        /* seated, or to be called back */
     int64_t since_mono_ms;   /* when it came */
     bool is_claimed;         /* an operation in flight may bring a job for it */
-    bool may_wait;           /* it has the places for it */
-    bool is_patient;         /* it may, and its time is not over */
-    struct account *account; /* its address's; NULL: it has no places; */
+    bool may_wait;           /* it has places to wait */
+    bool is_patient;         /* it may wait, and its time is not over */
+    struct account *account; /* its address's; NULL: it has no places */
     enum place_kind place_kind;
     struct list place;
-    enum status trouble; /* why its last try failed; OK: it did not */
+    enum status trouble; /* why its last try failed; OK: the try did not fail */
 };
 
 void queue_pop(struct queue *q, struct pop *pop);
@@ -261,10 +290,10 @@ void queue_pop(struct queue *q, struct pop *pop);
  * for a pop that is done. */
 void queue_pop_cancel(struct queue *q, struct pop *pop);
 
-/* Whoever took a pop's jobs says what became of them, with exactly one of the three calls;
- * each frees the delivery. Until then the jobs stay reserved, however long it takes, and no try
- * is counted; should the node die, they are free within seconds. A job whose lease is used
- * meanwhile is delivered, whatever is said. */
+/* The receiver of a pop's jobs makes exactly one of these three calls; each frees the delivery.
+ * Until then the jobs stay reserved, however long it takes, and no try is counted; should the
+ * node die, they are free within seconds. A job whose lease is used meanwhile is delivered,
+ * whichever call is made. */
 void queue_delivered(struct queue *q, struct delivery *d); /* the consumer's kernel has them */
 void queue_returned(struct queue *q, struct delivery *d);  /* it never got them */
 void queue_left_open(struct queue *q, struct delivery *d); /* nobody can tell: they come again
@@ -297,8 +326,8 @@ void queue_ack_by_id(struct queue *q, struct id_ack *ack);
 
 #define SWEEP_CHUNK 100 /* jobs of a sweep that are on their way at once */
 
-/* All jobs of a state kicked (DEAD) or purged. The caller embeds it. It goes chunk by chunk,
- * and lets others between; what comes in meanwhile is not promised to be swept. */
+/* All jobs of a state kicked (DEAD) or purged. The caller embeds it. The sweep goes chunk by
+ * chunk, with other operations in between; jobs that come in meanwhile may be left. */
 struct sweep {
     struct bytes topic; /* borrowed until on_done */
     enum op_verb verb;  /* OP_KICK or OP_PURGE */
@@ -331,23 +360,23 @@ void queue_sweep_cancel(struct queue *q, struct sweep *sweep);
 
 /* ---- settings ---- */
 
-/* What holds for the topic here and now: what Redis has, what the configuration says beside it,
- * and what is built in; all are set. Every node knows a change within a second of it, while its
- * link to Redis works. */
+/* The topic's settings as they hold here and now, all set: Redis's, else the configuration's,
+ * else the built-in ones. Every node knows a change within a second, while its link to Redis
+ * works. */
 void queue_settings(struct queue *q, struct bytes topic, struct topic_settings *settings);
 
-/* What this node's configuration sets for the topic, whether it holds or not: Redis's come
- * before it. The others are not set. */
+/* The settings this node's configuration has for the topic, even where Redis's override them.
+ * The others are not set. */
 void queue_configured_settings(struct queue *q, struct bytes topic,
                                struct topic_settings *settings);
 
-/* Until when the topic is paused, 0: it is not, as far as this node knows. `now_ms` is an
- * answer's, for to the millisecond only the store's own clock says whether a pause is over. */
+/* The time until which the topic is paused, as far as this node knows; 0: it is not. `now_ms`
+ * is from an answer: only the store's clock says to the millisecond whether a pause is over. */
 int64_t queue_paused_until(struct queue *q, struct bytes topic, int64_t now_ms);
 
 /* ---- history ---- */
 
-/* What the history says of a job, also of one that is gone. The caller embeds it. */
+/* A request for a job's history; the job may be gone. The caller embeds it. */
 struct trace {
     struct bytes topic, id; /* borrowed until on_done */
     unsigned limit;         /* 1 to QUEUE_TRACE_MAX: the newest */
@@ -377,7 +406,7 @@ void queue_trace_cancel(struct queue *q, struct trace *trace);
 
 /* A job that reached its consumer. */
 struct feed_item {
-    int64_t seq;   /* grows by one with each of this node, also those nobody watched */
+    int64_t seq;   /* one more with each delivery of this node, watched or not */
     int64_t at_ms; /* on Redis's clock, as far as this node knows it */
     struct bytes topic, id, client;
     unsigned tries;  /* as in struct job: before this one */
@@ -416,11 +445,11 @@ void queue_follow(struct queue *q, struct follow *follow);
 /* on_done comes with CANCELLED, soon. Not for one that is done. */
 void queue_follow_cancel(struct queue *q, struct follow *follow);
 
-/* All jobs counted. It takes a while and is not of one moment. */
+/* All jobs counted. Counting takes a while, so the numbers are not of one moment. */
 struct census {
     int64_t age_ms;           /* since it was finished */
     struct topic_stats total; /* of all topics looked at; the oldest, and the soonest, of all */
-    uint64_t topics;          /* there are about so many */
+    uint64_t topics;          /* about how many there are */
     uint64_t looked_at;       /* topics with a job that were counted */
     bool is_whole; /* no topic was left out: too many, or its bucket is out of reach */
     const struct topic_count *top; /* those with the most live jobs first */
@@ -452,10 +481,10 @@ void queue_census(struct queue *q, struct census_call *call);
 void queue_census_cancel(struct queue *q, struct census_call *call);
 const struct queue_stats *queue_stats(struct queue *q);
 
-/* What a request must look like to be let in. Pure.
+/* The checks of a request before it is let in. Pure.
  *
- * A protocol may have looked already; what is asked here is what the store relies on. Whether
- * there is room, and whether the engine still takes work, is not asked here.
+ * A protocol may have checked already; these checks are those the store relies on. They do not
+ * ask whether there is room, or whether the engine still takes work.
  */
 
 /* OK, or why it is refused. The verb must be one that protocols may submit. `buckets` are the
@@ -465,7 +494,7 @@ enum status check_op(const struct op *op, const struct queue_options *options,
 enum status check_pop(const struct pop *pop) MUST_CHECK;
 enum status check_trace(const struct trace *trace) MUST_CHECK;
 
-/* Does it belong to a topic, whose bucket it goes to? Else it names the bucket itself. */
+/* Does the op go to the bucket of its topic? Else it names the bucket itself. */
 bool op_is_of_a_topic(const struct op *op);
 
 #endif

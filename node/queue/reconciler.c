@@ -46,7 +46,7 @@ void repair_log_say(struct repair_log *log, struct bytes topic, struct bytes id,
 
 /* ---- walk ---- */
 
-#define MET_BITS (1u << 21) /* 256 KB; of 100,000 topics one in forty or so is left out */
+#define MET_BITS (1u << 21) /* 256 KB; of 100,000 topics about one in forty is left out */
 
 /* ---- what was met ---- */
 
@@ -311,8 +311,8 @@ void suspects_init(struct suspects *ss)
 
 /* ---- reconciler ---- */
 
-#define FAIL_MS        1000  /* rest behind an answer that is none */
-#define LEAVE_MS       1     /* behind one that is out of reach */
+#define FAIL_MS        1000  /* rest after a failure */
+#define LEAVE_MS       1     /* rest after a bucket that is out of reach */
 #define REST_MAX_MS    10000 /* however busy the store is */
 #define BUSY_FACTOR    4     /* so many times what an answer took */
 #define LIMITING_WALKS 2     /* what is left of this one, and a whole one */
@@ -366,7 +366,7 @@ static void rest(struct reconciler *r, int64_t ms)
     enter(r, RECONCILER_RESTING);
 }
 
-/* Whether it may work has perhaps changed. */
+/* Whether the reconciler may work has perhaps changed. */
 static void reconsider(struct reconciler *r)
 {
     if (r->state == RECONCILER_OFF) {
@@ -386,7 +386,7 @@ static void reconsider(struct reconciler *r)
 
 static void on_done(struct op *op);
 
-/* Of no bucket are only topics' names. */
+/* Only the read of topics' names is of no bucket. */
 static bool is_out_of_reach(const struct reconciler *r)
 {
     return r->op.verb != OP_PLACES && core_is_away(r->core, r->op.bucket);
@@ -410,7 +410,7 @@ static void make_step(struct reconciler *r, enum reconciler_state state)
     core_send(r->core, &r->op);
 }
 
-/* Does the configuration limit its dead? */
+/* Does the configuration limit the topic's dead? */
 static bool has_limits(const struct reconciler *r)
 {
     const struct queue_options *options = &r->core->options;
@@ -479,7 +479,7 @@ static void fail(struct reconciler *r)
     rest(r, FAIL_MS);
 }
 
-/* While nothing is on its way: what is borrows from the walk. */
+/* Only while nothing is on its way: an operation borrows from the walk. */
 static void begin_anew(struct reconciler *r)
 {
     forget(r);

@@ -1,10 +1,10 @@
 /* Proves, slowly and for ever, that every job is in its one place, and mends what is not.
- * audit_steps.h has what it asks of the store, this file when.
+ * reconciler.c decides when to ask the store, audit_steps.c has the operations.
  *
- * It walks through all topics of the store (reconciler.h), and through the pages of each
- * (AUDIT). What looks wrong there is looked at a second time some seconds later (reconciler.h);
- * what is wrong again is judged, and mended, by a script that looks at this job alone, exactly
- * (REPAIR). So a healthy job is never touched.
+ * The reconciler walks through all topics of the store (struct walk), and through the pages of
+ * each (AUDIT). A job that looks wrong is looked at again some seconds later (struct suspects).
+ * A job that looks wrong twice is judged, and mended, by a script that looks at this job alone,
+ * exactly (REPAIR). So a healthy job is never touched.
  *
  *                 it may work                  its time has come
  *   OFF <---------------------------> RESTING ------------------> NAMING         topics' names
@@ -18,19 +18,18 @@
  *
  * - It may work on the active node, while the store is up and options.audit_rate is not 0.
  * - From NAMING to LEAVING one operation is on its way; the store gives each its deadline.
- * - What is in a bucket that is out of reach is left for the next walk.
+ * - A bucket that is out of reach is left for the next walk.
  * - OFF holds no memory but where the walk was.
- * - It rests after each answer for as long as that has cost: what was looked at by audit_rate,
- *   and some times what the answer took, so that a busy store has little of it.
- * - What it may do next is decided when it has rested: mend, else look again, else walk on.
+ * - It rests after each answer as long as audit_rate says for what was looked at, and some
+ *   times as long as the answer took: a busy store has little work with it.
+ * - After the rest it decides what is next: mend, else look again, else walk on.
  *
  * Walks begin WALK_MS apart at least.
  *
- * LIMITING: the configuration's limits of the dead are applied by the scan. It comes to a topic
- * with the topic's next event, and where nothing happens any more there is none, however many
- * dead were left when other rules held. So when the rules may have changed (a reload, or the
- * node has become active), an event is planned for each topic that has such limits: in what is
- * left of the walk, and in a whole one.
+ * LIMITING: the scan applies the configuration's limits of the dead, but comes to a topic only
+ * with the topic's next event. A quiet topic has no event, however many dead earlier rules have
+ * left. So when the rules may have changed (a reload, or the node has become active), an event
+ * is planned for each topic that has such limits: in the rest of this walk, and in a whole one.
  */
 #ifndef DUEQ_NODE_QUEUE_RECONCILER_H
 #define DUEQ_NODE_QUEUE_RECONCILER_H
@@ -53,7 +52,7 @@ struct repair_log {
     int64_t since_mono_ms;
 };
 
-/* Of the topic itself: `id` is "". */
+/* `id` is "" for the topic itself. */
 void repair_log_say(struct repair_log *log, struct bytes topic, struct bytes id,
                     enum damage damage, int64_t now_mono_ms);
 
@@ -62,16 +61,16 @@ void repair_log_tick(struct repair_log *log, int64_t now_mono_ms);
 
 /* A walk through the topics of the whole store, as PLACES names them: page after page.
  *
- * A topic is named once for each of its keys, on whatever pages they are. So that it comes but
- * once, the walk notes which it has met, in a table of bits: one bit may stand for several
- * topics, and then only the first comes. Each walk draws the bits anew, so it is others the
- * next time.
+ * A topic is named once for each of its keys, on whatever pages they are. The walk notes the
+ * topics it has met in a table of bits, so that each comes once: where one bit stands for
+ * several topics, only the first comes. Each walk draws the bits anew, so the next one misses
+ * others.
  */
 
 struct walk {
-    size_t after_len; /* the page that is being walked through, or the first one */
+    size_t after_len; /* the cursor of the current page; 0: the first one */
     char after[OP_CURSOR_MAX];
-    size_t next_len; /* the one behind it; 0: none */
+    size_t next_len; /* of the page behind it; 0: none */
     char next[OP_CURSOR_MAX];
 
     char *names; /* of the page: each behind its length in one byte; NULL: not named yet */
@@ -82,10 +81,10 @@ struct walk {
 
 void walk_init(struct walk *w);
 
-/* Gives back its memory; it can go on with the page at which it was. */
+/* Frees the walk's memory; the walk can go on with its current page. */
 void walk_pause(struct walk *w);
 
-/* The answer to a PLACES for what is behind walk_after(). */
+/* walk_after() is the cursor for a PLACES, walk_take_page() takes its answer. */
 struct bytes walk_after(const struct walk *w);
 void walk_take_page(struct walk *w, const struct op *places);
 
@@ -96,16 +95,16 @@ bool walk_next_topic(struct walk *w, struct bytes *topic);
 bool walk_turn_page(struct walk *w);
 void walk_begin_anew(struct walk *w);
 
-/* What looked wrong, until it has been looked at again.
+/* Jobs and topics that looked wrong, until they have been looked at again.
  *
  *   seen --> FRESH --seen again, REST_MS or more behind the first time--> SURE --> forgotten
  *              |                                                            ^
  *              +--looked for, and not seen--> FAINT --seen again------------+
  *
- * What is healthy and moves may look wrong once; what is wrong stays so. A faint one was
- * healthy, most likely; but some places are looked at by chance, and then only a later walk
- * sees it again. So it is kept until a fresh one needs its room. There is room for
- * SUSPECTS_MAX; what finds none is not remembered, and will be seen by a later walk.
+ * A healthy job that moves may look wrong once; a wrong one stays wrong. A faint suspect was
+ * most likely healthy; but some places are looked at at random, and then only a later walk sees
+ * the damage again. So a faint one is kept until a fresh one needs its room. There is room for
+ * SUSPECTS_MAX; one that finds none is left to a later walk.
  */
 
 #define SUSPECTS_MAX     4096
@@ -133,16 +132,16 @@ void suspects_init(struct suspects *ss);
 /* Forgets all. */
 void suspects_clear(struct suspects *ss);
 
-/* True: for the first time, and it is remembered. */
+/* True: seen for the first time, and remembered. */
 bool suspects_see(struct suspects *ss, struct bytes topic, struct bytes id, struct bytes page,
                   int64_t now_mono_ms);
 
-/* One that it is time to look at again, or NULL; and how long until there is one, -1: never. */
+/* A suspect to be looked at again now, or NULL; and how long until there is one, -1: never. */
 struct suspected *suspects_find_rested(struct suspects *ss, int64_t now_mono_ms);
 int64_t suspects_wait_ms(const struct suspects *ss, int64_t now_mono_ms);
 
-/* One that was seen twice, or NULL. A topic is put in order after its jobs: else what stands in
- * a place too early would get its event before its right time. */
+/* A suspect that was seen twice, or NULL. A topic is mended after its jobs: else a job too
+ * early in its place would bring the topic an event before the right time. */
 struct suspected *suspects_find_sure(struct suspects *ss);
 
 /* A fresh one was not seen again. */
@@ -178,7 +177,7 @@ struct reconciler {
 
     struct walk walk;
     struct bytes topic; /* in the walk's names; "": one is to be named */
-    size_t page_len;    /* of the topic: looked at up to there */
+    size_t page_len;    /* the cursor in the topic: looked at up to there */
     char page[OP_CURSOR_MAX];
     int64_t walk_at_mono_ms; /* not before then */
     int64_t next_walk_mono_ms;
@@ -186,8 +185,8 @@ struct reconciler {
     struct suspects suspects;
     struct suspected *suspect; /* LOOKING_AGAIN, MENDING */
 
-    unsigned limiting_walks; /* with this one: in them the scan is called for the dead */
-    bool is_limited;         /* the topic: it was */
+    unsigned limiting_walks; /* walks, with this one, that call the scan for the dead */
+    bool is_limited;         /* the scan was called to this topic */
 
     struct repair_log log;
 };
@@ -197,7 +196,7 @@ void reconciler_fini(struct reconciler *r);
 void reconciler_set_active(struct reconciler *r, bool is_active);
 void reconciler_set_store(struct reconciler *r, bool is_up);
 
-/* The store has fallen back: the walk begins anew, at once. */
+/* The store was rolled back: the walk begins anew, at once. */
 void reconciler_begin_anew(struct reconciler *r);
 
 /* The options may have changed. */

@@ -7,7 +7,7 @@
 #include "node/queue/queue.h"
 #include "base/bytes.h"
 
-#define RENEWAL_LATE_MS 1000 /* a pop's answer that took so long */
+#define RENEWAL_LATE_MS 1000 /* a pop's answer that took longer is late */
 
 uint64_t handed_job_key(unsigned bucket, int64_t stamp)
 {
@@ -70,7 +70,7 @@ struct batch {
     struct lease leases[OP_ITEMS_MAX];
     unsigned count;
     unsigned tries_left;
-    bool may_have_arrived; /* a try of which nobody knows */
+    bool may_have_arrived; /* a try ended UNKNOWN */
 };
 
 static struct batch *batch_new(struct batches *bs, enum op_verb verb,
@@ -120,7 +120,7 @@ static void give_up(struct batch *b)
     if (now - bs->said_mono_ms >= SAY_EVERY_MS) {
         bs->said_mono_ms = now;
         LOG_WARN("queue",
-                 "the store did not take that %u jobs of %.*s were %s (%s): they are "
+                 "could not tell the store that %u jobs of %.*s were %s (%s): they are "
                  "handed out again in seconds, whatever their TTR",
                  b->count, BYTES_ARG(b->op.topic),
                  b->op.verb == OP_DELIVERED ? "delivered" : "returned",
@@ -129,8 +129,8 @@ static void give_up(struct batch *b)
     batch_free(b);
 }
 
-/* Leases were not valid any more: how many because the confirmation came after their time? An
- * acknowledgement ends a lease, too, and so does this batch itself, when it had arrived. */
+/* How many stale leases were over because the confirmation came too late? An acknowledgement
+ * ends a lease, too, and so does this batch itself, where an earlier try had arrived. */
 static unsigned count_late(const struct batch *b)
 {
     unsigned stale = b->op.out.leases.stale, over = 0;
@@ -237,7 +237,7 @@ void batches_fini(struct batches *bs)
 
 /* ---- renewals ---- */
 
-/* Names are copied: what it is about may end before it is answered. */
+/* Names are copied: the delivery may end before the answer comes. */
 struct renewal_op {
     struct op op;
     struct renewals *renewals;
@@ -278,7 +278,7 @@ static struct renewal_op *renewal_op_new(struct renewal *r)
 
 static void on_renewed(struct op *op);
 
-/* No second one behind one that a slow store has not answered. */
+/* No second one while a slow store has not answered the first. */
 static void send_renewal(struct renewals *rs, struct renewal *r)
 {
     r->is_owed = r->sent != NULL;
@@ -290,7 +290,7 @@ static void send_renewal(struct renewals *rs, struct renewal *r)
     core_send(rs->core, &r->sent->op);
 }
 
-/* Leases that end before their time were used up: those left are renewed. */
+/* Leases stale before their time were used: the others are renewed. */
 static void note_renewed(struct renewal *r, const struct op *op)
 {
     if (op->out.leases.stale == 0 || op->now_ms < r->until_ms)

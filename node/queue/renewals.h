@@ -2,16 +2,16 @@
  *
  * A lease that is not confirmed lasts OP_UNCONFIRMED_MS, and a reply may take much longer to be
  * read. So the leases of each delivery are renewed (KEEP) every RENEWAL_INTERVAL_MS, until the
- * protocol says what became of it. A node that dies renews nothing, and its jobs are back
- * within seconds.
+ * protocol says what became of the delivery. A node that dies renews nothing, and its jobs are
+ * back within seconds.
  *
  * Nearly every delivery is acknowledged within a tenth of a second. It costs a link in a list,
  * and one timer for all deliveries looks at the oldest. A renewal that fails is not repeated:
- * the next one still comes in time. Two are sent at once: the next one, where its turn is over
- * because the last took so long to fail; and the first one, where the pop's answer was long on
- * its way. A renewal that comes behind the confirmation or the return changes nothing. When the
- * store is away, or the node is frozen, for longer than a lease lasts, the lease is over as
- * with a node that died.
+ * the next one still comes in time. A renewal is sent at once in two cases: its turn has passed
+ * while the last one took long to fail; or the first turn has passed because the pop's answer
+ * was long on its way. A renewal that comes after the confirmation or the return changes
+ * nothing. When the store is away, or the node is frozen, for longer than a lease lasts, the
+ * lease is over as with a node that died.
  */
 #ifndef DUEQ_NODE_QUEUE_RENEWALS_H
 #define DUEQ_NODE_QUEUE_RENEWALS_H
@@ -45,8 +45,8 @@ struct handed_job {
     bool has_ttr;   /* as in struct lease */
     int64_t ttr_ms;
     bool ends_with_delivery;   /* it has no time to run */
-    int64_t reserved_until_ms; /* once delivered: so long, by the store's clock, without
-                                * confirmation */
+    int64_t reserved_until_ms; /* once delivered: when the reservation ends without
+                                * confirmation, by the store's clock */
     unsigned bucket;
     struct bytes id;     /* in text */
     struct bytes topic;  /* in text */
@@ -62,17 +62,17 @@ struct handed_job *handed_job_new(const struct op *op, const struct job *job,
 /* The key of a lease. */
 uint64_t handed_job_key(unsigned bucket, int64_t stamp);
 
-/* Who holds it, in `room`: "client@node", cut where it is too long; "" where the client, which
- * has QUEUE_CLIENT_MAX_BYTES at most, has no name. */
+/* The holder's name, in `room`: "client@node", cut where it is too long; "" where the client,
+ * which has QUEUE_CLIENT_MAX_BYTES at most, has no name. */
 struct bytes handed_job_holder(struct bytes client, struct bytes node,
                                char room[JOB_HOLDER_MAX]);
 
 /* Leases of one topic travel in one operation, and are sent again until the store takes them.
  *
- * Without its confirmation a consumer that does have the job keeps it for a few seconds only,
- * and then it is doubled. So a batch that did not arrive is repeated for as long as that can
- * help: about the five seconds of the provisional reservation. What is given up is counted,
- * and said. One that did arrive may be repeated: the store takes a confirmation once.
+ * Without the confirmation the job is handed out a second time after a few seconds, though its
+ * consumer has it. So a batch that did not arrive is repeated for as long as that can help:
+ * about the five seconds of the provisional reservation. A batch given up is counted and
+ * logged. A batch that did arrive may be repeated: the store takes a confirmation once.
  */
 
 struct core;
@@ -105,26 +105,26 @@ struct renewal_op;
 
 struct renewals {
     struct core *core;
-    struct list all; /* whose turn it is next comes first */
+    struct list all; /* in order of their turns */
     struct timer timer;
 };
 
-/* Of one delivery, whose reply is being read. The caller embeds it. */
+/* The renewals of one delivery, whose reply is being read. The caller embeds it. */
 struct renewal {
     const struct list *jobs; /* handed_job.link: 1 to OP_ITEMS_MAX, all of one topic; fewer by
                               * and by */
     struct list link;
     int64_t next_mono_ms;
-    int64_t until_ms;        /* as far as is known: the store may say over from then on */
+    int64_t until_ms; /* the reservations last until then at least, by the store's clock */
     struct renewal_op *sent; /* on its way to the store; NULL: none is */
-    bool is_owed;            /* its turn came meanwhile */
+    bool is_owed;            /* its turn came while `sent` was on its way */
 };
 
 void renewals_init(struct renewals *rs, struct core *core);
 void renewals_fini(struct renewals *rs);
 
-/* `jobs` are borrowed until renewals_remove, which comes before the last one is taken out of
- * them. `pop` has brought them. */
+/* `jobs`, which `pop` has brought, are borrowed until renewals_remove, which comes before the
+ * last job is taken out. */
 void renewals_add(struct renewals *rs, struct renewal *r, const struct list *jobs,
                   const struct op *pop);
 

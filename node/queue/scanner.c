@@ -23,7 +23,8 @@ static int64_t *new_memory(const struct hints *h)
     return said_mono_ms;
 }
 
-/* The longest that who is told rests; with shares that is another node, of another's options.
+/* The longest rest of the scanner that is told; with shares it is another node's, with options
+ * of its own.
  */
 static int64_t rest_ms(const struct hints *h)
 {
@@ -103,7 +104,7 @@ static char sharing_mark_of(struct sharing *s, unsigned bucket, unsigned share)
     return shares_mark(s->shares, bucket, share, timers_now(s->core->timers));
 }
 
-/* What a scan that ended well says of locks. */
+/* The locks of a scan that ended well. */
 static void sharing_count(struct queue_stats *stats, const struct op *scan)
 {
     stats->locks_taken += scan->out.scan.taken;
@@ -150,8 +151,8 @@ struct scanned_bucket {
     struct op op;
     bool is_on;
     bool is_scanning;
-    int64_t again_ms;     /* the rest after the next failure */
-    int64_t hint_mono_ms; /* earliest event heard of that no scan has come behind; NO_HINT */
+    int64_t again_ms;              /* the rest after the next failure */
+    int64_t hint_mono_ms;          /* earliest event heard of, until a scan after it; NO_HINT */
     int64_t hints_mono_ms[SHARES]; /* the same, of each share */
 };
 
@@ -167,7 +168,8 @@ static void on_timer(struct timer *timer)
     scan(CONTAINER_OF(timer, struct scanned_bucket, timer));
 }
 
-/* With a share it is the safety scan that finds what is late: no other node waits longer. */
+/* With shares the safety scan finds other nodes' late topics: SHARING_REST_MS at most, on all
+ * nodes. */
 static int64_t interval_of(const struct scanner *s)
 {
     int64_t interval_ms = s->core->options.scan_interval_ms;
@@ -190,8 +192,8 @@ static void rest(struct scanned_bucket *b, int64_t next_ms)
     timer_arm(timers_of(b), &b->timer, wait_ms);
 }
 
-/* What has failed may pass in a moment: a Redis has forgotten the script, and gets it with the
- * next scan. Or it lasts. */
+/* A failure may pass in a moment, as where Redis has lost the script and gets it with the next
+ * scan. Or it lasts. */
 static void rest_after_failure(struct scanned_bucket *b)
 {
     int64_t again_ms = b->again_ms;
@@ -220,7 +222,7 @@ static void forget_hints(struct scanned_bucket *b)
         b->hints_mono_ms[i] = NO_HINT;
 }
 
-/* Those whose time has come; the scan comes behind them. */
+/* Forgets hints whose time has come: the scan comes after them. */
 static void forget_past_hints(struct scanned_bucket *b)
 {
     int64_t now_mono_ms = timers_now(timers_of(b));
@@ -318,7 +320,7 @@ static void scan(struct scanned_bucket *b)
     core_send(core, &b->op);
 }
 
-/* Now; where it is being scanned, once more behind that. */
+/* Scans now; where a scan is in flight, once more after it. */
 static void look(struct scanned_bucket *b)
 {
     if (b->is_scanning)
@@ -367,7 +369,7 @@ void scanner_share(struct scanner *s, const struct shares_view *view)
 
 /* ---- events ---- */
 
-/* What is kept is looked at here, while its lock is this node's, and by whose it is now. */
+/* A kept share is scanned here, while its locks are this node's, and by its new node. */
 static char mark_of(struct scanner *s, unsigned bucket, unsigned share)
 {
     return s->sharing ? sharing_mark_of(s->sharing, bucket, share) : SHARE_OWN;

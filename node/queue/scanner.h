@@ -9,16 +9,16 @@
  * Each bucket begins and ends by itself: with the leader's token in it (leadership.h), or, in a
  * cluster in which all nodes scan, while the store reaches it. A bucket rests until its first
  * event, as the last answer told it, or until the safety interval is over, whichever is sooner.
- * An operation that creates an earlier event says so in its answer (op.wait_ms) and the queue
- * passes it on as a hint, from other nodes by way of the store. A hint that comes while the
- * bucket is being scanned is kept, because the scan may have looked before it; and another
- * node's until its time has come, share by share, because that node counts on a scan then
- * (scanner.h), whatever else was to be scanned before.
+ * An operation that creates an earlier event says so in its answer (op.wait_ms); the queue
+ * passes that on as a hint, to other nodes by way of the store. A hint that comes during a scan
+ * is kept, because the scan may have looked before. A hint of another node is kept, share by
+ * share, until its time has come, whatever is scanned before: that node counts on a scan then
+ * (struct hints).
  *
- * Where all nodes scan, each brings the marks of its shares (scanner.h), and hints of other
- * nodes' topics arm no timer here. Else the node is asked before each scan whether it may act;
- * where it may not, nothing is sent. After that, and after a scan that failed, the bucket rests
- * for a second at most; at first for some milliseconds only.
+ * Where all nodes scan, each scan brings the marks of the node's shares (struct sharing), and
+ * hints for other nodes' topics arm no timer. Where one node scans, it is asked before each
+ * scan whether it may act; if not, nothing is sent. After that, and after a failed scan, the
+ * bucket rests: some milliseconds at first, a second at most.
  *
  * The scan asks the store, and the store's clock alone decides what is due: a timer that
  * fires too soon costs a round trip and moves nothing.
@@ -34,12 +34,12 @@
 
 /* Tells the node that scans a topic of its next event, by way of the store.
  *
- * What is so far away that a safety scan comes before it, that scan finds. And who has been
- * told of an event that is still to come scans then, and sees what came in meanwhile: one that
- * is not earlier needs no word. So there is one hint on its way for each share of a bucket, or,
- * where one node scans all, for each bucket: by share it would tell 60 times as often, of
- * 10,000 pushes a second that are due in 500 ms. (So what is pushed through a node that stands
- * by may be a second late while a cluster is changed to one in which all scan.)
+ * No hint is needed for an event behind the next safety scan, which finds it; nor for one
+ * behind an event that was told and is still to come, because the other node scans then. So one
+ * hint is out for each share of a bucket, or, where one node scans all, for each bucket: with
+ * 10,000 pushes a second that are due in 500 ms, hints by share would be 60 times as many. (So
+ * a job pushed through a standby may be a second late while a cluster is changed to one in
+ * which all nodes scan.)
  */
 
 struct core;
@@ -47,23 +47,24 @@ struct core;
 struct hints {
     struct core *core;
     bool are_shared;       /* each share of a bucket has its own scanner */
-    int64_t *said_mono_ms; /* when the event is that was told last */
+    int64_t *said_mono_ms; /* time of the event that was told last */
 };
 
 void hints_init(struct hints *h, struct core *core);
 void hints_fini(struct hints *h);
 
-/* From now on; or who scans what has changed: what was said may have been said to others. */
+/* All nodes scan from now on, or the view has changed: what was told is forgotten, because it
+ * may have been told to others. */
 void hints_share(struct hints *h);
 
 /* A topic of that share has its first event in `wait_ms`. */
 void hints_tell(struct hints *h, unsigned bucket, unsigned share, int64_t wait_ms);
 
-/* What this node's scans bring in a cluster in which all nodes scan (doc/cluster.md): the marks
- * of its shares, as they are when the scan is sent, and its name in the locks.
+/* The node's part in a cluster in which all nodes scan (doc/cluster.md). Each scan brings the
+ * marks of the node's shares, as of its sending, and the node's name in the locks.
  *
- * The name is drawn at random for the life of the process: a lock of the process before, on the
- * same node, is another's.
+ * The name is drawn at random for the life of the process: a lock of the node's previous
+ * process is another's.
  */
 
 struct core;
@@ -87,8 +88,8 @@ struct scanner {
     struct scanned_bucket *buckets;
     unsigned count;
     struct sharing *sharing;       /* NULL: all topics are this node's, while a bucket is on */
-    int64_t doubted_until_mono_ms; /* another node had a lock that was to be this node's: its
-                                    * view may be old */
+    int64_t doubted_until_mono_ms; /* until then this node's view may be old: another node had a
+                                    * lock that was to be its own */
 };
 
 void scanner_init(struct scanner *s, struct core *core);
@@ -97,19 +98,20 @@ void scanner_fini(struct scanner *s);
 /* The bucket is looked at now, and from now on. */
 void scanner_begin(struct scanner *s, unsigned bucket);
 
-/* No new scan starts; one in flight ends as it ends. */
+/* No new scan starts; a scan in flight runs to its end. */
 void scanner_end(struct scanner *s, unsigned bucket);
 void scanner_end_all(struct scanner *s);
 
-/* From now on, for good: only topics of its own shares. A view; all buckets are looked at. */
+/* From now on, for good, only topics of the node's own shares are scanned. With each view all
+ * buckets are looked at. */
 void scanner_share(struct scanner *s, const struct shares_view *view);
 
-/* A topic of that share has an event in `wait_ms`, of which the bucket's timer may not know:
- * one that an operation of this node made, or of which another node has told. */
+/* A topic of the share has an event in `wait_ms`, of which the bucket's timer may not know: an
+ * operation of this node made it (note), or another node has told of it (hear). */
 void scanner_note(struct scanner *s, unsigned bucket, unsigned share, int64_t wait_ms);
 void scanner_hear(struct scanner *s, unsigned bucket, unsigned share, int64_t wait_ms);
 
-/* Is the topic this node's alone to look at? Else others are to be told of its events: so also
+/* Does this node alone scan the share? Else other nodes must be told of its events. False, too,
  * for a lock's time after a scan that met a lock conflict. */
 bool scanner_has(struct scanner *s, unsigned bucket, unsigned share);
 

@@ -23,7 +23,7 @@ struct early_push {
     struct op *push;
 };
 
-/* A topic's ttl counts from when the job is due: else it would forbid long delays. */
+/* A topic's ttl counts from the due time: else it would forbid long delays. */
 static void fill_in(struct op *push, const struct topic_settings *settings)
 {
     unsigned open = ~push->in.push.given;
@@ -51,7 +51,7 @@ static void send_with_settings(struct settings_cache *cache, struct op *push)
     core_send(cache->core, push);
 }
 
-/* The row is in the cache already. */
+/* The row that was read is in the cache already. */
 static void on_read(struct op *op)
 {
     struct early_push early = *CONTAINER_OF(op, struct early_push, read);
@@ -107,8 +107,8 @@ struct refresh {
     char topic[];
 };
 
-/* What is asked of single topics: those that have changed. The round does not ask this: a store
- * that has no wake-ups for us may answer all the same. */
+/* For changed topics. The round does not ask this: a store without wake-ups may answer all the
+ * same. */
 static bool may_read(const struct settings_reader *r)
 {
     return r->is_store_up && !r->is_closing;
@@ -145,7 +145,7 @@ static unsigned buckets_of(const struct settings_reader *r)
     return r->core->store->buckets;
 }
 
-/* The next one within reach, this one or behind it. False: there is none. */
+/* The next bucket within reach, from `from` on. False: there is none. */
 static bool go_to_next(struct settings_reader *r, unsigned from, bool is_owed)
 {
     for (unsigned i = 0; i < buckets_of(r); i++) {
@@ -186,7 +186,8 @@ static void go_on(struct settings_reader *r)
         rest(r, REST_MS);
 }
 
-/* It must not keep the others from being read: neither those that are owed, nor the round. */
+/* A bucket that fails must not keep the others from being read, whether owed or in the
+ * round. */
 static void skip_bucket(struct settings_reader *r)
 {
     if (core_is_away(r->core, r->bucket)) {
@@ -237,7 +238,7 @@ static void on_rest(struct timer *timer)
         rest(r, REST_MS);
 }
 
-/* Some of the page that is being read may be from before. */
+/* Part of the page being read may be from before the change. */
 static void owe(struct settings_reader *r, unsigned bucket)
 {
     r->is_owed[bucket] = true;
@@ -354,7 +355,7 @@ void settings_reader_refresh(struct settings_reader *r, struct bytes topic)
     }
 }
 
-/* ---- life ---- */
+/* ---- the reader's life ---- */
 
 static void leave_refreshes(struct settings_reader *r)
 {
@@ -376,8 +377,8 @@ void settings_reader_set_store(struct settings_reader *r, bool is_up)
     }
 }
 
-/* What waits in the store for the bucket to come back keeps others from being read. When it is
- * back all of it is read. */
+/* Reads that the store holds for this bucket would keep others waiting. The whole bucket is
+ * read when it is back. */
 static void leave_bucket(struct settings_reader *r, unsigned bucket)
 {
     struct refresh *f, *next;
@@ -441,12 +442,6 @@ struct known_topic {
     char name[];
 };
 
-static const struct topic_settings built_in = {
-    .set = SETTINGS_ALL,
-    .ttr_ms = 60000,
-    .priority = RULES_PRIORITY_DEFAULT,
-};
-
 /* ---- Redis's rows ---- */
 
 static struct known_topic *find_settings(const struct settings_cache *c, struct bytes topic)
@@ -503,7 +498,7 @@ static void put_row(struct settings_cache *c, unsigned bucket, const struct sett
     list_append(&c->by_bucket[bucket], &t->link);
 }
 
-/* The rows of an answered SETTINGS or CONFIGURE. One with nothing set removes the topic's. */
+/* The rows of an answered SETTINGS or CONFIGURE. A row with nothing set removes the topic's. */
 static void settings_cache_put(struct settings_cache *c, const struct op *op)
 {
     c->store_ahead_ms = op->now_ms - timers_now(c->core->timers);
@@ -535,7 +530,7 @@ static bool is_over(const struct settings_cache *c, int64_t paused_until_ms)
     return paused_until_ms <= timers_now(c->core->timers) + c->store_ahead_ms;
 }
 
-/* What the configuration sets, of what is not set yet. */
+/* Adds from the configuration what is not set yet. */
 static void fill_by_rules(const struct settings_cache *c, struct bytes topic,
                           struct topic_settings *settings)
 {
@@ -556,7 +551,7 @@ void settings_cache_get(const struct settings_cache *c, struct bytes topic,
     if (is_over(c, settings->paused_until_ms))
         settings->paused_until_ms = 0;
     fill_by_rules(c, topic, settings);
-    settings_fill(settings, &built_in);
+    settings_fill(settings, &settings_built_in);
 }
 
 void settings_cache_configured(const struct settings_cache *c, struct bytes topic,
@@ -574,7 +569,7 @@ int64_t settings_cache_paused_until(const struct settings_cache *c, struct bytes
     return t && t->settings.paused_until_ms > now_ms ? t->settings.paused_until_ms : 0;
 }
 
-/* ---- life ---- */
+/* ---- the cache's life ---- */
 
 void settings_cache_init(struct settings_cache *c, struct core *core)
 {

@@ -16,29 +16,28 @@
  *
  * Before all settings have been read for the first time nobody knows whether the topic has any,
  * and a job must not get wrong ones in silence. Such a push waits until its own topic's
- * settings have been read. So its time is bounded as that of any operation, by the store, and
- * so is the room for those that wait; lining them up here until all is read would need both
- * once more.
+ * settings have been read. So the store bounds its time, as that of any operation, and the room
+ * for such pushes; a queue of pushes here would need both bounds once more.
  */
 
 struct op;
 struct settings_cache;
 
-/* Of a checked PUSH, its bucket set. */
+/* `push` is a checked PUSH, its bucket is set. */
 void pushes_send(struct settings_cache *cache, struct op *push);
 
 /* Reads Redis's rows of settings into the cache, and hears when they change.
  *
  * Three ways, one behind the other:
  *   - The store comes up: all buckets are owed, and read page by page, one right behind the
- *     other; and one that was out of reach, when it is back.
- *   - The store says that a topic has changed: it is read. What changes again while its read is
- *     on its way is read once more, so many changes are one read or two. Changes of more topics
+ *     other. A bucket that was out of reach is owed when it is back.
+ *   - The store says that a topic has changed: it is read. A topic that changes again during
+ *     its read is read once more, so many changes are one read or two. Changes of more topics
  *     than REFRESHES_MAX at once: everything is read, as above.
- *   - Always: one bucket a second, for what was missed; also when the store is not up, for it
- *     may answer all the same, and only have no wake-ups for us.
- * What cannot be read is tried again a moment later, and keeps no other from being read; a
- * topic that has changed, while the store is up. Buckets that are out of reach are left out.
+ *   - Always: one bucket a second, for missed changes; also while the store is not up, because
+ *     it may answer and only lack wake-ups.
+ * A failed read is tried again a moment later, that of a changed topic only while the store is
+ * up; it keeps no other bucket or topic from being read. Buckets out of reach are left out.
  */
 
 #define REFRESHES_MAX 1000 /* topics that are being read, or wait for it */
@@ -56,10 +55,11 @@ struct settings_reader {
     /* The round through all buckets. */
     struct op page;
     bool is_reading;
-    bool is_outdated; /* what is being read: it is owed again */
+    bool is_outdated; /* the bucket being read: it is owed again */
     unsigned bucket;
-    unsigned round;      /* the next one that is read though it is not owed */
-    bool is_rounds_turn; /* an owed one could not be read: before it is tried again */
+    unsigned round;      /* the next bucket that is read without being owed */
+    bool is_rounds_turn; /* an owed bucket could not be read: the round's next one comes before
+                          * the retry */
     bool *is_owed;       /* of each bucket: it is to be read without a rest */
     size_t after_len;
     char after[OP_CURSOR_MAX];
@@ -87,15 +87,14 @@ void settings_reader_after(struct settings_reader *r, const struct op *op);
 /* The engine stops: nothing more is read. */
 void settings_reader_close(struct settings_reader *r);
 
-/* What each topic's settings are: what Redis has for it, else what the configuration says, else
- * what is built in.
+/* Each topic's settings: Redis's, else the configuration's, else the built-in ones.
  *
- * Redis's rows are kept here, for every topic that has one, as settings.c reads them; a
- * topic without costs nothing. The rules of the configuration are looked through each time:
+ * Redis's rows are kept here, for every topic that has one, as settings.c reads them; a topic
+ * without a row costs nothing. The rules of the configuration are looked through each time:
  * after a reload the new ones hold.
  *
- * The whole of Redis's rows is read bucket by bucket, again and again. What a round through a
- * bucket does not meet any more is gone:
+ * All of Redis's rows are read bucket by bucket, again and again. A row that a round through
+ * its bucket does not meet is gone:
  *
  *   settings_cache_begin_round, settings_cache_put..., settings_cache_end_round
  *
@@ -112,22 +111,22 @@ struct settings_cache {
     struct list *by_bucket;      /* the same; those not met for longest first */
     unsigned with_history;       /* of them: those whose row turns the history on */
     uint64_t round;
-    int64_t store_ahead_ms; /* the store's clock - ours, when a row was last put: less by the
-                             * way of that answer, or 1 ms more */
+    int64_t store_ahead_ms; /* the store's clock - ours, when a row was last put: too low by the
+                             * time that answer travelled, or 1 ms too high */
 };
 
 void settings_cache_init(struct settings_cache *c, struct core *core);
 void settings_cache_fini(struct settings_cache *c);
 
-/* What holds for the topic: all are set. It is paused only where that is not over. */
+/* The settings that hold for the topic, all set. A pause that is over is left out. */
 void settings_cache_get(const struct settings_cache *c, struct bytes topic,
                         struct topic_settings *settings);
 
-/* What the configuration alone sets for it. */
+/* The settings that the configuration alone has for the topic. */
 void settings_cache_configured(const struct settings_cache *c, struct bytes topic,
                                struct topic_settings *settings);
 
-/* 0: it is not paused, or no more at `now_ms` of the store's clock. */
+/* 0: not paused, or the pause is over at `now_ms` of the store's clock. */
 int64_t settings_cache_paused_until(const struct settings_cache *c, struct bytes topic,
                                     int64_t now_ms);
 

@@ -24,7 +24,7 @@ struct shares {
     int64_t lock_ms;
     struct bytes self;
     uint64_t number; /* the view's */
-    uint64_t view;   /* how many there were: numbers may come again */
+    uint64_t view;   /* counts the views seen: their numbers may come again */
     unsigned count;
     struct shares_node nodes[SHARES_NODES_MAX]; /* by name */
     char *text;                                 /* their names */
@@ -67,7 +67,7 @@ uint64_t shares_score(struct bytes node, unsigned bucket, unsigned share)
     return score(seed_of(node), bucket, share);
 }
 
-/* Of equal scores the first name's. NULL: nobody scans. */
+/* Of equal scores the first name wins. NULL: nobody scans. */
 static const struct shares_node *find_preferred(const struct shares *s, unsigned bucket,
                                                 unsigned share)
 {
@@ -87,7 +87,7 @@ static const struct shares_node *find_preferred(const struct shares *s, unsigned
 
 /* ---- marks ---- */
 
-/* What becomes of a share's mark that is not its own any more, if it was. */
+/* A share that was this node's own becomes kept or another's. */
 static void give_away(struct marked_bucket *b, unsigned share, int64_t kept_until_mono_ms)
 {
     if (b->marks[share] == SHARE_OWN) {

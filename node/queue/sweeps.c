@@ -57,7 +57,7 @@ static void send_chunk(struct sweep *sweep)
     core_send(sweep->sweeps->core, &sweep->op);
 }
 
-/* With `from` or the next state it is about; or that was all. */
+/* Goes on with `from`, or the next state the sweep is about; or ends. */
 static void go_on(struct sweep *sweep, enum job_state from)
 {
     enum job_state state = first_state(sweep, from);
@@ -150,7 +150,7 @@ static bool is_at_its_limit(const struct sweep *sweep)
     return sweep->limit > 0 && sweep->left == 0;
 }
 
-/* In a state that comes behind this one. */
+/* Is there a job in a state that comes after this one? */
 static bool has_some_left(const struct sweep *sweep, const struct topic_stats *stats)
 {
     enum job_state state = sweep->op.in.chunk.state;
@@ -162,7 +162,7 @@ static bool has_some_left(const struct sweep *sweep, const struct topic_stats *s
     return false;
 }
 
-/* The limit is reached: who asks what is left behind it must not spoil what was done. */
+/* The sweep has done its work: a failed count of what is left must not spoil its answer. */
 static void on_counted_rest(struct op *op)
 {
     struct sweep *sweep = CONTAINER_OF(op, struct sweep, op);

@@ -1,14 +1,14 @@
 /* All jobs of a state kicked or purged: chunk after chunk, and others in between.
  *
- * A chunk is a hundred jobs, and one is on its way at a time. Behind it the sweep rests for as
- * long as it took, so that others have the store for themselves half of the time. (Measured
- * with one other client and 100,000 jobs: its median request takes 0.9 ms instead of 0.5. With
- * chunks of 250 and no rests it takes 3 to 4, and the sweep is hardly done sooner.) The states
- * of a purge come one after the other, in the order of a job's life: what moves on meanwhile is
- * met again.
+ * A chunk is a hundred jobs, and one is on its way at a time. After it the sweep rests for as
+ * long as the chunk took, so that others have the store for themselves half of the time.
+ * (Measured with one other client and 100,000 jobs: its median request takes 0.9 ms instead of
+ * 0.5. With chunks of 250 and no rests it takes 3 to 4, and the sweep is hardly done sooner.)
+ * The states of a purge come one after the other, in the order of a job's life: a job that
+ * moves on meanwhile is met again.
  *
- * Without a limit the jobs of a state are counted first, and so many are swept: whoever pushes
- * as fast as that is swept does not keep it busy for ever.
+ * Without a limit the jobs of a state are counted first, and so many are swept: a client that
+ * pushes as fast as the sweep works does not keep it busy for ever.
  *
  *            +---- no limit ----> COUNTING ---+
  *   begin -->|                                v   the state is empty, or enough
@@ -17,10 +17,10 @@
  *      +--------------------------------------+  |  | as long as the chunk took
  *                                           more +-- RESTING
  *
- * At its limit the states that were not come to yet are counted: only where there is a job is
- * there more.
+ * At its limit the sweep counts the states not reached yet: `has_more` needs a job in one of
+ * them.
  *
- * A cancelled one ends with the answer, or the rest, it waits for.
+ * A cancelled sweep ends with the answer, or the rest, that it waits for.
  */
 #ifndef DUEQ_NODE_QUEUE_SWEEPS_H
 #define DUEQ_NODE_QUEUE_SWEEPS_H
@@ -46,7 +46,7 @@ struct sweeps {
 void sweeps_init(struct sweeps *ss, struct core *core);
 void sweeps_fini(struct sweeps *ss);
 
-/* The rest of queue_sweep() and queue_sweep_cancel(); it has been checked. */
+/* The rest of queue_sweep() and queue_sweep_cancel(); `sweep` has been checked. */
 void sweeps_begin(struct sweeps *ss, struct sweep *sweep);
 void sweeps_refuse(struct sweeps *ss, struct sweep *sweep, enum status status);
 void sweeps_cancel(struct sweep *sweep);

@@ -43,19 +43,17 @@ void topic_free_if_unused(struct topic *t)
     free(t);
 }
 
-/* ---- popping ---- */
-
 /* ---- whom to pop for ---- */
 
-/* What is asked of a bucket that is out of reach is held by the store. That is for those who do
- * not wait; who does, waits here, and is free for other topics. */
+/* The store holds pops for a bucket that is out of reach. Only consumers that do not wait are
+ * sent there; one that can wait waits here, and is free for other topics. */
 static bool is_out_of_reach(const struct topic *t, const struct pop *pop)
 {
     return pop->may_wait && core_is_away(t->waiters->core, t->bucket);
 }
 
-/* A topic that the consumer prefers may have something for it: not before that is known. One
- * that does not wait asks each topic once. */
+/* A topic that the consumer prefers, and that may have a job for it: first that must be known.
+ * A consumer that does not wait asks each topic once. */
 static struct seat *find_better(const struct seat *seat)
 {
     for (struct seat *better = seat->pop->seats; better < seat; better++) {
@@ -74,7 +72,7 @@ static void hold_up(struct seat *better)
     list_append(&better->topic->holds_up, &better->held_up);
 }
 
-/* One loop for all, however topics let go of each other's consumers. */
+/* One loop instead of a recursion, where topics let go of each other's consumers. */
 static void let_go(struct topic *t)
 {
     struct waiters *w = t->waiters;
@@ -89,7 +87,7 @@ static void let_go(struct topic *t)
     w->is_letting_go = false;
 }
 
-/* Do they go into one operation with those claimed so far, who want `wanted` jobs? */
+/* Does the pop go into one operation with those claimed so far, which want `wanted` jobs? */
 static bool fits(const struct pop *pop, const struct op *op, unsigned wanted)
 {
     return wanted == 0 ||
@@ -156,8 +154,8 @@ static void return_rest(struct topic *t, unsigned given)
         ds, delivery_new(ds, op, op->out.pop.jobs + given, op->out.pop.count - given, NULL));
 }
 
-/* Back to their old places in the line; returns how many. Those who came too late for an
- * answer that had room for no more jobs are to be asked for again: they were not tried. */
+/* Back to their old places in the line; returns how many. Where the answer had no room for more
+ * jobs, consumers that got none were not tried: they are to be asked for again. */
 static unsigned unclaim_all(struct topic *t, bool has_more, enum status status)
 {
     unsigned count = 0;
@@ -176,7 +174,8 @@ static unsigned unclaim_all(struct topic *t, bool has_more, enum status status)
     return count;
 }
 
-/* The first `count` consumers in the line got nothing: their other topics' turn, or home. */
+/* The first `count` consumers in the line got nothing: their other topics are served, or they
+ * end. */
 static void move_on(struct topic *t, unsigned count)
 {
     struct list *link = t->free.next;
@@ -219,7 +218,7 @@ static void note_failure(struct topic *t)
         timer_arm(w->core->timers, &w->retry_timer, RETRY_MS);
 }
 
-/* Was there enough for all it was asked for? Then there may be more. */
+/* Did the pop bring all that was asked for? Then there may be more. */
 static void note_plenty(struct topic *t)
 {
     bool was_enough = t->op.out.pop.count >= t->op.in.pop.count;

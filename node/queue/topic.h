@@ -1,7 +1,7 @@
 /* Topics that somebody waits for, and the pop in flight for each: the rule of waiters.h.
  *
- * topic.c decides whom to pop for and hands out what comes; waiters.c keeps the consumers,
- * their time and their callbacks. Both are one module: nobody else includes this.
+ * topic.c decides which consumers to pop for and hands out the jobs; waiters.c keeps the
+ * consumers, their time and their callbacks. Both are one module: no other file includes this.
  */
 #ifndef DUEQ_NODE_QUEUE_TOPIC_H
 #define DUEQ_NODE_QUEUE_TOPIC_H
@@ -20,7 +20,7 @@ struct topic {
     unsigned reach;        /* consumers to claim at once: 1, doubled while there is plenty */
     int64_t asked_mono_ms; /* when the last pop was made */
     bool is_dirty;
-    bool has_failed; /* its last pop did: it holds nobody up until it is tried again */
+    bool has_failed; /* its last pop failed: it holds nobody up until the next try */
     bool is_popping;
     struct op op; /* the pop in flight */
     unsigned bucket;
@@ -43,34 +43,35 @@ struct topic *topic_find(struct waiters *w, struct bytes name);
 struct topic *topic_get(struct waiters *w, struct bytes name);
 void topic_free_if_unused(struct topic *t);
 
-/* Pops if the topic is dirty and a consumer is free, and lets those go whom it held up. Calls
- * nobody back. */
+/* Pops if the topic is dirty and a consumer is free, and lets go the consumers it held up.
+ * Calls nobody back. */
 void topic_serve(struct topic *t);
 
 /* The same for a consumer that has just become free, at a topic whose other consumers have
  * been looked at since it turned dirty: looking at all of them for each of them would take
- * the square of their number. False: a topic that it prefers holds it up. */
+ * the square of their number. False: a topic that the consumer prefers holds it up. */
 bool topic_serve_seat(struct seat *seat);
 
-/* Its bucket is out of reach: who waits for other topics, too, is free for them, and nobody
- * who can wait is bound by a pop that the store holds until then. */
+/* The topic's bucket is out of reach: the consumers it held up are let go, and a pop whose
+ * consumers can all wait is abandoned, because the store would hold it until the bucket is
+ * back. */
 void topic_go_without(struct topic *t);
 
 /* ---- what waiters.c does for topic.c ---- */
 
-/* May it go home with nothing? Not while it has time, or a topic it has not tried. */
+/* May the pop end without a job? Not while it has time, or a topic it has not tried. */
 bool waiter_is_finished(const struct pop *pop);
 void waiter_finish_empty(struct pop *pop); /* called back in a later turn */
 
-/* There are jobs, and the answer had no room for its own: a consumer whose time is over waits
- * for a moment more. */
+/* The answer had no room for this consumer's job: a consumer whose time is over waits a moment
+ * more. */
 void waiter_give_grace(struct pop *pop);
 
 /* The jobs of the pop that has just been answered; calls back. */
 void waiter_finish_with(struct pop *pop, struct bytes topic, const struct op *op,
                         const struct job *jobs, unsigned count);
 
-/* Its other topics' turn. */
+/* Serves the consumer's other topics. */
 void waiter_serve_seats(struct pop *pop);
 
 #endif

@@ -15,14 +15,14 @@
 struct account {
     UT_hash_handle hh;
     unsigned used[PLACE_KINDS];    /* topics */
-    struct list pops[PLACE_KINDS]; /* the first to come is the first */
+    struct list pops[PLACE_KINDS]; /* first come first */
     unsigned len;
     char address[];
 };
 
 static struct account *find(const struct places *ps, struct bytes address)
 {
-    const char *at = address.len ? address.at : ""; /* nobody's address is one, too */
+    const char *at = address.len ? address.at : ""; /* an unknown address counts as one, too */
     struct account *a;
 
     HASH_FIND(hh, ps->accounts, at, address.len, a);
@@ -47,12 +47,13 @@ static struct account *get(struct places *ps, struct bytes address)
     return a;
 }
 
-/* A limit that was changed meanwhile is the one that counts. */
-static struct account *find_hog(const struct places *ps, enum place_kind kind, unsigned max)
+/* The limit may have changed meanwhile: `max`, the one of now, counts. */
+static struct account *find_largest_holder(const struct places *ps, enum place_kind kind,
+                                           unsigned max)
 {
-    struct account *hog = ps->hog[kind];
+    struct account *largest = ps->largest[kind];
 
-    return hog && hog->used[kind] > max / 2 ? hog : NULL;
+    return largest && largest->used[kind] > max / 2 ? largest : NULL;
 }
 
 static unsigned free_of(const struct places *ps, enum place_kind kind, unsigned max)
@@ -64,28 +65,29 @@ static unsigned free_of(const struct places *ps, enum place_kind kind, unsigned 
 static bool places_can_be_had(struct places *ps, const struct pop *pop, enum place_kind kind,
                               unsigned max)
 {
-    const struct account *hog = find_hog(ps, kind, max), *own = find(ps, pop->address);
+    const struct account *largest = find_largest_holder(ps, kind, max),
+                         *own = find(ps, pop->address);
     unsigned wanted = pop->topic_count, left = free_of(ps, kind, max);
 
     if (wanted <= left)
         return true;
-    if (!hog || (own ? own->used[kind] : 0) + wanted > max / 2)
+    if (!largest || (own ? own->used[kind] : 0) + wanted > max / 2)
         return false;
-    return wanted + ps->used[kind] <= max + hog->used[kind] - max / 2;
+    return wanted + ps->used[kind] <= max + largest->used[kind] - max / 2;
 }
 
-/* Whose turn it is to give way; NULL: there is room. Only if the above is true. */
+/* The next pop to give way; NULL: there is room. Only if places_can_be_had(). */
 static struct pop *places_next_victim(struct places *ps, const struct pop *pop,
                                       enum place_kind kind, unsigned max)
 {
-    struct account *hog = find_hog(ps, kind, max);
+    struct account *largest = find_largest_holder(ps, kind, max);
 
-    if (pop->topic_count <= free_of(ps, kind, max) || !hog)
+    if (pop->topic_count <= free_of(ps, kind, max) || !largest)
         return NULL;
-    return CONTAINER_OF(list_first(&hog->pops[kind]), struct pop, place);
+    return CONTAINER_OF(list_first(&largest->pops[kind]), struct pop, place);
 }
 
-/* Takes the places, and gives them back; the latter is harmless without any. */
+/* places_take and places_leave; the latter is harmless for a pop without places. */
 static void places_take(struct places *ps, struct pop *pop, enum place_kind kind, unsigned max)
 {
     struct account *a = get(ps, pop->address);
@@ -96,7 +98,7 @@ static void places_take(struct places *ps, struct pop *pop, enum place_kind kind
     a->used[kind] += pop->topic_count;
     ps->used[kind] += pop->topic_count;
     if (a->used[kind] > max / 2)
-        ps->hog[kind] = a;
+        ps->largest[kind] = a;
 }
 
 static void free_if_unused(struct places *ps, struct account *a)
@@ -106,8 +108,8 @@ static void free_if_unused(struct places *ps, struct account *a)
             return;
     }
     for (unsigned i = 0; i < PLACE_KINDS; i++) {
-        if (ps->hog[i] == a)
-            ps->hog[i] = NULL;
+        if (ps->largest[i] == a)
+            ps->largest[i] = NULL;
     }
     HASH_DEL(ps->accounts, a);
     free(a);
@@ -130,11 +132,11 @@ static void places_leave(struct places *ps, struct pop *pop)
 
 #define TRUST_MS 1000
 #define GRACE_MS 100
-#define LATE_MS  500 /* for an answer that is on its way when a consumer's time is over */
+#define LATE_MS  500 /* wait for an answer in flight when a consumer's time is over */
 
 /* ---- consumers leave their seats ---- */
 
-/* A pop that waits for the store to come back brings jobs to nobody. */
+/* A pop that waits in the store, and has lost all its consumers, is abandoned. */
 static void leave_seat(struct waiters *w, struct seat *seat)
 {
     struct topic *t = seat->topic;
@@ -181,7 +183,7 @@ static void tell_over(struct later *later, struct list *link)
     w->core->on_end(w->core);
 }
 
-/* Nobody pops for it now: is it to wait any longer? */
+/* For a consumer nobody pops for now. */
 bool waiter_is_finished(const struct pop *pop)
 {
     if (pop->is_patient)
@@ -238,7 +240,7 @@ void waiter_finish_with(struct pop *pop, struct bytes topic, const struct op *op
     call_back(w, pop, STATUS_OK);
 }
 
-/* What holds it up at one topic does so at all lesser ones. */
+/* A topic that holds the consumer up at one topic does so at all lesser ones. */
 void waiter_serve_seats(struct pop *pop)
 {
     for (unsigned i = 0; i < pop->seat_count && topic_serve_seat(&pop->seats[i]); i++)
@@ -256,8 +258,8 @@ static bool has_seat_at(const struct pop *pop, const struct topic *t)
     return false;
 }
 
-/* A topic that was found empty is empty until its news are heard. But nothing is trusted for
- * ever: one question a second costs nothing. */
+/* A topic that was found empty is empty until its news are heard. But one question a second
+ * costs nothing, and guards against lost news. */
 static bool is_in_doubt(const struct topic *t, const struct pop *pop)
 {
     return !pop->may_wait || t->is_popping || pop->since_mono_ms >= t->asked_mono_ms + TRUST_MS;
@@ -287,7 +289,7 @@ static void sit_down(struct waiters *w, struct pop *pop)
     }
 }
 
-/* What it doubts concerns all consumers of the topic. */
+/* News of a topic concern all its consumers. */
 static void spread_news(struct pop *pop)
 {
     for (unsigned i = 0; i < pop->seat_count; i++) {
@@ -318,7 +320,7 @@ static unsigned most_of(const struct waiters *w, enum place_kind kind)
     return kind == PLACE_WAITING ? w->core->options.waiting_max : QUEUE_ASKING_MAX;
 }
 
-/* A job that is on its way for one that gives way goes back, as for one that has left. */
+/* A pop that gives way is like one that has left: a job on its way to it goes back. */
 static bool find_places(struct waiters *w, struct pop *pop, enum place_kind kind)
 {
     unsigned most = most_of(w, kind);

@@ -26,18 +26,18 @@
  *
  * A claimed consumer can be given no other topic's job: at most one operation is in flight
  * for it. It is claimed for a topic only when none of its more important topics is dirty,
- * so jobs come in the order of the topics. A topic remembers whom it holds up this way, and
- * lets them go when it turns clean, or fails.
+ * so jobs come in the order of the topics. A topic remembers the consumers it holds up this
+ * way, and lets them go when it turns clean, or fails.
  *
  * A consumer that waits is not claimed for a topic whose bucket is out of reach, nor held up by
  * it; when the bucket is back the topic is dirty.
  *
- * A consumer has its places while it sits: see waiters.h. One that would wait, and for which
- * there is no room to, asks once, as if it did not want to wait: what is refused is waiting.
+ * A consumer has its places while it sits: see struct places. A consumer that wants to wait,
+ * where there is no room, asks once without waiting: only the waiting is refused.
  *
- * Jobs that come back for a consumer who has left meanwhile are returned. One whose time ends
- * while it is claimed waits for that answer, but not long: the store may be away, and its
- * client may give up. Where there are jobs that had no room in the answer, it waits a moment
+ * Jobs that come for a consumer that has left meanwhile are returned. A consumer whose time
+ * ends while it is claimed waits for the answer, but not long: the store may be away, and the
+ * client may give up. Where some jobs had no room in the answer, the consumer waits a moment
  * more.
  */
 #ifndef DUEQ_NODE_QUEUE_WAITERS_H
@@ -51,16 +51,15 @@
 #include "base/list.h"
 #include "base/status.h"
 
-/* How many topics may be popped from at once, and whose share of them a pop takes.
+/* The room for pops, counted in topics, and how clients share it.
  *
- * A pop has one place for each topic it names, because that is what it costs in memory. Pops
- * that wait for jobs have places of their own, pops that only ask have others: however many
- * wait, asking is never refused for it.
+ * A pop has one place for each topic it names, because its memory grows with them. Pops that
+ * wait and pops that only ask have separate places: waiting pops never take the room of those
+ * that only ask.
  *
  * Places are counted by the client's address. One address may use all of them while nobody
- * else wants any. Where there are too few left for a newcomer, the address that has more than
- * half of them gives some back, as long as the newcomer's has not: the pop that came first
- * goes first.
+ * else wants any. Where too few are left for a newcomer, the address with more than half of
+ * them gives some back, oldest pop first, as long as the newcomer's address stays within half.
  */
 
 struct account;
@@ -69,9 +68,9 @@ struct pop;
 enum place_kind { PLACE_NONE, PLACE_WAITING, PLACE_ASKING, PLACE_KINDS };
 
 struct places {
-    struct account *accounts;         /* hash by address */
-    unsigned used[PLACE_KINDS];       /* topics */
-    struct account *hog[PLACE_KINDS]; /* the last that had more than half; NULL: none has */
+    struct account *accounts;             /* hash by address */
+    unsigned used[PLACE_KINDS];           /* topics */
+    struct account *largest[PLACE_KINDS]; /* the last that had more than half; NULL: none has */
 };
 
 struct core;

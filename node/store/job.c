@@ -4,12 +4,11 @@
 
 #include "node/store/packed.h"
 
-#define JITTER_STEPS 2001 /* so many different ones, the middle one being none */
+#define JITTER_STEPS 2001 /* so many different ones, the middle one is no jitter */
 
 const struct job_rules rules_default = {.priority = RULES_PRIORITY_DEFAULT};
 
-/* A base of nothing stays nothing when it is doubled (and for a script, too often: it would be
- * no number). */
+/* A base of 0 stays 0 when doubled (and a script would double it until it is no number). */
 static bool is_nothing(const struct backoff *backoff)
 {
     return backoff->kind == BACKOFF_NONE || backoff->base_ms == 0;
@@ -45,7 +44,7 @@ bool rules_unpack(const char *packed, struct job_rules *rules)
     return true;
 }
 
-/* Without a kind or a base the rest means nothing, and is written as nothing. */
+/* Without a kind or a base the other fields mean nothing, and are written as 0. */
 void backoff_pack(const struct backoff *backoff, char packed[BACKOFF_BYTES])
 {
     static const struct backoff none;
@@ -124,7 +123,7 @@ void job_pack_header(const struct job *job, char header[JOB_HEADER_BYTES])
     packed_put(header + 19, 5, job->delay_ms);
 }
 
-/* The first `len` bytes of what is left; false where it is shorter. */
+/* Cuts the first `len` bytes off `left`; false where it is shorter. */
 static bool cut(struct bytes *left, size_t len, struct bytes *cut)
 {
     if (left->len < len)
@@ -149,7 +148,7 @@ static bool take_holder(struct bytes *left, struct bytes *holder)
            holder->len <= JOB_HOLDER_MAX;
 }
 
-/* The state is one, and where it is that of the dead, the stamp a reason. */
+/* Is the state known, and the stamp of a dead job a known reason? */
 static bool header_is_sound(const char *at)
 {
     unsigned state = (uint8_t)at[0] & JOB_STATE_MASK;
@@ -174,7 +173,7 @@ static void read_header(const char *at, struct job *job)
     job->delay_ms = packed_get(at + 19, 5);
 }
 
-/* Every job that is handed out comes through here: what it has is written once. */
+/* Every job that is handed out comes through here, so each field is written once only. */
 enum status job_unpack(struct bytes packed, struct job *job)
 {
     struct job_rules rules;

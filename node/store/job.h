@@ -1,7 +1,7 @@
-/* A job as the store keeps it: a packed header of 24 bytes, what only some jobs have, the body.
+/* A job as the store keeps it: a packed header of 24 bytes, optional parts, the body.
  *
- * The header is what every transition rewrites; where the job is (its state) is in it, and
- * the place's own key only says in which order. Pure: bytes in, struct out.
+ * Every transition rewrites the header. The header's state says where the job is; the key of
+ * that place gives only the order. Pure: bytes in, struct out.
  *
  *   offset  bytes  field (big-endian)
  *        0      1  state in the low 3 bits, flags above
@@ -15,7 +15,8 @@
  *        .      .  the body, but with BIG
  *
  * 24 bytes and a body of 100 fill an allocation class of Redis (128) to the last byte; one
- * byte more costs 32. What only some jobs have goes behind a flag, not into every header.
+ * byte more costs 32. A field that only some jobs have goes behind a flag, not into every
+ * header.
  *
  * Stamp: drawn from the bucket's counter whenever the job becomes ready or is reserved, so
  * it never repeats.
@@ -37,8 +38,8 @@
 
 /* The rules a job goes by: what may be given at its push, beside body, time and TTR.
  *
- * Most jobs have none, and pay nothing for them: a job with the rules below as they are by
- * default is stored without. Otherwise they stand in a block of 22 bytes behind its header.
+ * Most jobs have default rules only, and are stored without: they pay nothing. Otherwise the
+ * rules stand in a block of 22 bytes behind the header.
  *
  *   offset  bytes  field (big-endian)
  *        0      4  priority
@@ -77,7 +78,7 @@ struct job_rules {
     uint32_t priority;  /* 0 is the most urgent */
     unsigned max_tries; /* deliveries that may end without an acknowledgement; 0: any number */
     struct backoff backoff;
-    int64_t expires_ms; /* goes to dead then, wherever it is; 0: never */
+    int64_t expires_ms; /* the job dies then, in any state; 0: never */
 };
 
 extern const struct job_rules rules_default;
@@ -93,9 +94,9 @@ void backoff_pack(const struct backoff *backoff, char packed[BACKOFF_BYTES]);
 bool backoff_unpack(const char *packed, struct backoff *backoff);
 
 /* How long the job rests after its try number `tries` (from 1 on), 0: not at all. `stamp` is
- * the lease's that ended; the jitter is drawn from it, so that both stores draw the same: k =
- * stamp mod 2001 * 7919 mod 2001; floor(rest * (100000 + jitter * (k - 1000)) / 100000). All of
- * it is exact in the doubles of a script. */
+ * that of the ended lease; both stores draw the same jitter from it: k = stamp mod 2001 * 7919
+ * mod 2001; floor(rest * (100000 + jitter * (k - 1000)) / 100000). All of it is exact in the
+ * doubles of a script. */
 int64_t backoff_rest_ms(const struct backoff *backoff, unsigned tries, int64_t stamp);
 
 #define JOB_HEADER_BYTES   24
@@ -107,7 +108,7 @@ int64_t backoff_rest_ms(const struct backoff *backoff, unsigned tries, int64_t s
 #define JOB_FLAG_OWNED     0x10 /* the bucket's owners may have an entry for it */
 #define JOB_FLAG_CONFIRMED 0x20 /* reserved, and its consumer has it: see doc/store.md */
 #define JOB_FLAG_RULES     0x40 /* its rules are behind the header */
-#define JOB_FLAG_HOLDER    0x80 /* who had it last stands behind header and rules */
+#define JOB_FLAG_HOLDER    0x80 /* its last holder's name is behind header and rules */
 #define JOB_STATE_MASK     0x07
 #define JOB_HOLDER_MAX     96 /* bytes of a holder's name */
 
@@ -157,7 +158,7 @@ const char *death_word(enum death death);
 /* The stable word for people and the wire: "delayed", "ready", "reserved", "dead". */
 const char *job_state_word(enum job_state state);
 
-/* Without flags: the value of a job without rules and holder is this and its body. */
+/* Without flags: a job without rules and holder is stored as this header and its body. */
 void job_pack_header(const struct job *job, char header[JOB_HEADER_BYTES]);
 
 /* Reads all of a packed value; `id` is the caller's to set. Body and holder borrow from

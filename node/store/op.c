@@ -2,38 +2,37 @@
 
 #include <assert.h>
 
+static const struct {
+    const char *word;
+    unsigned traits;
+} rows[OP_COUNT] = {
+#define X(name, word, traits) [OP_##name] = {word, traits},
+    OP_LIST(X)
+#undef X
+};
+
 const char *op_word(enum op_verb verb)
 {
-    static const char *const words[OP_COUNT] = {
-#define X(name, word) [OP_##name] = word,
-        OP_LIST(X)
-#undef X
-    };
-
     assert(verb < OP_COUNT);
-    return words[verb];
+    return rows[verb].word;
 }
 
-bool op_is_fenced(enum op_verb verb)
+bool op_has(enum op_verb verb, unsigned traits)
 {
-    return verb == OP_SCAN || verb == OP_AUDIT || verb == OP_REPAIR || verb == OP_FENCE;
+    assert(verb < OP_COUNT);
+    return rows[verb].traits & traits;
 }
 
 bool op_leads(const struct op *op)
 {
-    return op_is_fenced(op->verb) && !(op->verb == OP_SCAN && op->in.scan.share);
+    return op_has(op->verb, OP_FENCED) && !(op->verb == OP_SCAN && op->in.scan.share);
 }
 
-#define ENSEMBLE_LEN 33 /* its digits, and what is behind them */
+#define ENSEMBLE_LEN 33 /* its digits, and the separator */
 
 struct bytes op_token_ensemble(struct bytes token)
 {
     return bytes_of(token.at, token.len < ENSEMBLE_LEN ? token.len : ENSEMBLE_LEN);
-}
-
-bool op_is_of_leases(enum op_verb verb)
-{
-    return verb == OP_DELIVERED || verb == OP_KEEP || verb == OP_RETURN;
 }
 
 const char *event_word(enum job_event event)
@@ -56,16 +55,4 @@ const char *damage_word(enum damage damage)
     };
 
     return damage < DAMAGE_COUNT ? words[damage] : "";
-}
-
-bool op_is_read(enum op_verb verb)
-{
-    static const bool reads[OP_COUNT] = {
-        [OP_GET] = true,   [OP_LIST] = true,   [OP_STATS] = true,
-        [OP_OWNER] = true, [OP_TOPICS] = true, [OP_SETTINGS] = true,
-        [OP_TRACE] = true, [OP_PLACES] = true, [OP_AUDIT] = true,
-    };
-
-    assert(verb < OP_COUNT);
-    return reads[verb];
 }

@@ -9,8 +9,8 @@
  *   - outputs are valid only while on_done runs: what is needed longer is copied;
  *   - from on_done on the op is the caller's again (it may be freed or submitted anew there).
  *
- * STATUS_UNKNOWN means that it may have happened; every other failure that it did not. What
- * only reads (op_is_read) never ends so: its lost answer is UNAVAILABLE.
+ * STATUS_UNKNOWN: the operation may have happened; every other failure: it did not. A read
+ * (OP_READS) never ends UNKNOWN: with its answer lost, it is UNAVAILABLE.
  */
 #ifndef DUEQ_NODE_STORE_OP_H
 #define DUEQ_NODE_STORE_OP_H
@@ -24,40 +24,61 @@
 #include "node/store/settings.h"
 #include "node/store/share.h"
 
+/* Traits of a verb:
+ *
+ *   READS       it changes nothing, and never ends UNKNOWN (a page of settings drops rows that
+ *               say nothing; an audit may keep its token)
+ *   RETRIED     it may be sent again when its answer was lost (doc/redis.md)
+ *   REPLICATED  its success waits for store.min_replicas
+ *   BODIES      its reply has bodies, and may be large
+ *   OF_LEASES   the node's own, about in.leases
+ *   FENCED      it brings the leader's token, and is sent at once or not at all: its sender
+ *               alone retries it, after it has asked whether this node still leads
+ */
+enum op_trait {
+    OP_READS = 1,
+    OP_RETRIED = 2,
+    OP_REPLICATED = 4,
+    OP_BODIES = 8,
+    OP_OF_LEASES = 16,
+    OP_FENCED = 32,
+    OP_LOOKS = OP_READS | OP_RETRIED
+};
+
 /* clang-format off */
-/*    verb       word          input beside topic and id; what it does */
-#define OP_LIST(X)                                                                             \
-    X(PUSH,      "push")      /* push:   put a new job into delayed or ready                */ \
-    X(POP,       "pop")       /* pop:    reserve up to count ready jobs                     */ \
-    X(DELIVERED, "delivered") /* leases: the consumer has them; real deadlines from now on  */ \
-    X(KEEP,      "keep")      /* leases: the consumer is still reading its reply            */ \
-    X(RETURN,    "return")    /* leases: the consumer never got them; back, first in line   */ \
-    X(ACK,       "ack")       /* lease:  the reserved job is done; gone                     */ \
-    X(RELEASE,   "release")   /* lease:  give it back, at once or with a delay              */ \
-    X(TOUCH,     "touch")     /* lease:  its deadline is ttr from now                       */ \
-    X(BURY,      "bury")      /* lease:  dead, until somebody kicks or deletes it           */ \
-    X(CANCEL,    "cancel")    /*         gone, from any state                               */ \
-    X(MOVE,      "move")      /* move:   due at another time, from any state; run, kick     */ \
-    X(KICK,      "kick")      /* chunk:  dead jobs to ready                                 */ \
-    X(PURGE,     "purge")     /* chunk:  jobs of one state gone                             */ \
-    X(GET,       "get")       /*         look at it                                         */ \
-    X(LIST,      "list")      /* list:   the jobs of one state, in order                    */ \
-    X(STATS,     "stats")     /*         count the topic's jobs                             */ \
-    X(OWNER,     "owner")     /*         (no topic) who has this id, in this bucket         */ \
-    X(SCAN,      "scan")      /* scan:   (no topic, no id) move what is due in this bucket  */ \
-    X(TOPICS,    "topics")    /* topics: (no topic, no id) some of the bucket's, counted    */ \
-    X(CONFIGURE, "configure") /* configure: change the topic's settings, pause it or not    */ \
-    X(SETTINGS,  "settings")  /* settings: a topic's, or (no topic) some of the bucket's    */ \
-    X(RECORD,    "record")    /* record: (no topic, no id) add to the bucket's history      */ \
-    X(TRACE,     "trace")     /* trace:  what the history says of the job                   */ \
-    X(PLACES,    "places")    /* places: (no topic, no id, no bucket) topics with any key   */ \
-    X(AUDIT,     "audit")     /* audit:  is each of the topic's jobs in exactly one place?  */ \
-    X(REPAIR,    "repair")    /*         put a job, or with id "" its topic, in order       */ \
-    X(FENCE,     "fence")     /* fence:  (no topic, no id) the leader's token, asserted     */
+/*    verb       word         traits                     input beside topic and id; what it does */
+#define OP_LIST(X) \
+    X(PUSH,      "push",      OP_RETRIED | OP_REPLICATED) /* push:   put a new job into delayed or ready */ \
+    X(POP,       "pop",       OP_RETRIED | OP_BODIES)     /* pop:    reserve up to count ready jobs */ \
+    X(DELIVERED, "delivered", OP_RETRIED | OP_OF_LEASES)  /* leases: the consumer has them; real deadlines from now on */ \
+    X(KEEP,      "keep",      OP_RETRIED | OP_OF_LEASES)  /* leases: the consumer is still reading its reply */ \
+    X(RETURN,    "return",    OP_RETRIED | OP_OF_LEASES)  /* leases: the consumer never got them; back, first in line */ \
+    X(ACK,       "ack",       OP_RETRIED | OP_REPLICATED) /* lease:  the reserved job is done; gone */ \
+    X(RELEASE,   "release",   0)                          /* lease:  give it back, at once or with a delay */ \
+    X(TOUCH,     "touch",     OP_RETRIED)                 /* lease:  its deadline is ttr from now */ \
+    X(BURY,      "bury",      0)                          /* lease:  dead, until somebody kicks or deletes it */ \
+    X(CANCEL,    "cancel",    OP_REPLICATED)              /*         gone, from any state */ \
+    X(MOVE,      "move",      0)                          /* move:   due at another time, from any state; run, kick */ \
+    X(KICK,      "kick",      0)                          /* chunk:  dead jobs to ready */ \
+    X(PURGE,     "purge",     OP_REPLICATED)              /* chunk:  jobs of one state gone */ \
+    X(GET,       "get",       OP_LOOKS | OP_BODIES)       /*         look at it */ \
+    X(LIST,      "list",      OP_LOOKS)                   /* list:   the jobs of one state, in order */ \
+    X(STATS,     "stats",     OP_LOOKS)                   /*         count the topic's jobs */ \
+    X(OWNER,     "owner",     OP_LOOKS)                   /*         (no topic) who has this id, in this bucket */ \
+    X(SCAN,      "scan",      OP_FENCED)                  /* scan:   (no topic, no id) move what is due in this bucket */ \
+    X(TOPICS,    "topics",    OP_LOOKS)                   /* topics: (no topic, no id) some of the bucket's, counted */ \
+    X(CONFIGURE, "configure", 0)                          /* configure: change the topic's settings, pause it or not */ \
+    X(SETTINGS,  "settings",  OP_LOOKS)                   /* settings: a topic's, or (no topic) some of the bucket's */ \
+    X(RECORD,    "record",    0)                          /* record: (no topic, no id) add to the bucket's history */ \
+    X(TRACE,     "trace",     OP_LOOKS)                   /* trace:  what the history says of the job */ \
+    X(PLACES,    "places",    OP_LOOKS)                   /* places: (no topic, no id, no bucket) topics with any key */ \
+    X(AUDIT,     "audit",     OP_READS | OP_FENCED)       /* audit:  is each of the topic's jobs in exactly one place? */ \
+    X(REPAIR,    "repair",    OP_FENCED)                  /*         put a job, or with id "" its topic, in order */ \
+    X(FENCE,     "fence",     OP_FENCED)                  /* fence:  (no topic, no id) the leader's token, asserted */
 /* clang-format on */
 
 enum op_verb {
-#define X(name, word) OP_##name,
+#define X(name, word, traits) OP_##name,
     OP_LIST(X)
 #undef X
         OP_COUNT
@@ -88,7 +109,8 @@ struct lease {
     struct bytes holder; /* DELIVERED: who has it, for people: at most JOB_HOLDER_MAX, or "" */
 };
 
-/* How many of a topic's jobs are where, and how long they have been, or will be, there. */
+/* A topic's jobs, counted by state; how old the oldest ready one is, how far the next due
+ * one. */
 struct topic_stats {
     int64_t delayed, ready, reserved, dead;
     int64_t oldest_ready_ms; /* since the first ready job was due; -1: none, or it is hidden
@@ -96,7 +118,7 @@ struct topic_stats {
     int64_t next_due_ms;     /* until the first delayed job is due, 0 if it is; -1: none */
 };
 
-/* Who scans a topic in cluster mode (doc/cluster.md). */
+/* A topic's lock: which node scans it in cluster mode (doc/cluster.md). */
 struct topic_lock {
     struct bytes node; /* "": nobody has it */
     uint64_t view;
@@ -118,8 +140,8 @@ struct settings_row {
 /* What a PUSH does where a job with its id lives. */
 enum push_mode {
     PUSH_REJECT,  /* DUPLICATE */
-    PUSH_REPLACE, /* that one is gone, wherever it was */
-    PUSH_IGNORE,  /* OK, and that one stays as it is: out.push.existed */
+    PUSH_REPLACE, /* the living job goes, whatever its state */
+    PUSH_IGNORE,  /* OK, the living job stays as it is: out.push.existed */
 };
 
 /* A job in a LIST: as in struct job, but without its body. */
@@ -166,7 +188,7 @@ struct history_item {
     struct bytes client; /* at most JOB_HOLDER_MAX */
 };
 
-/* What an AUDIT finds and a REPAIR mends. */
+/* The damages that an AUDIT finds and a REPAIR mends. */
 /* clang-format off */
 /*    name         word */
 #define DAMAGE_LIST(X)                                                                       \
@@ -203,8 +225,8 @@ struct op {
     struct core *core;             /* the engine, while it has the op: see core.c */
     void (*answer)(struct op *op); /* the caller's on_done, while the engine listens in */
     int64_t sent_mono_ms;          /* when the engine got it */
-    struct op *ahead;              /* the engine's own, which the store gets first; or NULL */
-    bool is_ahead;                 /* it is another one's `ahead`: not for itself */
+    struct op *ahead;              /* an op of the engine that the store gets first; or NULL */
+    bool is_ahead;                 /* this op is the `ahead` of another one */
     void *waits;                   /* the store's, while it has the op; else NULL */
 
     unsigned bucket;    /* crc16(topic) % buckets; the queue sets it, but for TOPICS */
@@ -214,10 +236,10 @@ struct op {
     struct bytes
         id; /* PUSH ("": the store gives one), ACK, RELEASE, TOUCH, CANCEL, GET, OWNER */
 
-    /* SCAN (but with in.scan.share), AUDIT, REPAIR and FENCE, which only a leader may run: its
-     * token, as text (ha/rule/token.h), "" of a standalone node; borrowed. Where the bucket has
-     * seen a higher one, or one of another ensemble, they end FENCED, with nothing done. The
-     * store sends them when they are submitted, or not at all: UNAVAILABLE. */
+    /* The leader's token as text (ha/rule/token.h), "" of a standalone node; borrowed. For SCAN
+     * (without in.scan.share), AUDIT, REPAIR and FENCE, which only a leader may run. Where the
+     * bucket has seen a higher token, or one of another ensemble, they end FENCED, with nothing
+     * done. The store sends them when they are submitted, or not at all: UNAVAILABLE. */
     struct bytes token;
 
     union {
@@ -228,12 +250,12 @@ struct op {
             int64_t ttr_ms;
             int64_t
                 ttl_ms; /* expires so long after now; 0: never. rules.expires_ms is not read */
-            bool ttl_from_due; /* so long after it is due instead, or after now where that is
-                                  over */
+            bool ttl_from_due; /* ttl_ms counts from the due time, or from now where that is
+                                * past */
             struct job_rules rules;
             enum push_mode mode;
-            unsigned given; /* SETTING_BITs of what the caller chose; the engine fills the rest
-                             * in from the topic's settings; the store does not look at it */
+            unsigned given; /* SETTING_BITs the caller chose; the engine fills in the rest from
+                             * the topic's settings; the store ignores `given` */
         } push;
         struct {
             unsigned count; /* 1 to OP_ITEMS_MAX */
@@ -260,7 +282,7 @@ struct op {
             struct bytes node;                 /* who scans, for the history */
             int64_t history_bytes;             /* as record.bytes_max */
             const struct scan_share *share;    /* NULL: all topics are the caller's; else the
-                                                * token is not looked at, the topics' locks are */
+                                                * topics' locks count, and not the token */
         } scan;
         struct {
             int64_t delay_ms; /* from now; 0: at once. Ignored when at_ms is not 0 */
@@ -282,9 +304,9 @@ struct op {
             struct topic_settings settings;
             unsigned mask;    /* SETTING_BITs to be changed: to the value, or where not set in
                                * `settings`, to none */
-            bool has_pause;   /* settings.paused_until_ms counts: 0 resumes, one that is past is
+            bool has_pause;   /* settings.paused_until_ms counts: 0 resumes, a past time is
                                * OUT_OF_RANGE */
-            int64_t pause_ms; /* from now, instead of until; 0: until counts */
+            int64_t pause_ms; /* the pause's length; 0: paused_until_ms counts */
         } configure;
         struct {
             struct bytes after; /* without a topic: the last answer's `next`; "" at first */
@@ -302,11 +324,11 @@ struct op {
             struct bytes after;
         } places; /* PLACES: ""; AUDIT: the last answer's `next` */
         struct {
-            bool calls_scan; /* of the topic itself: its next event is now, sound or not */
+            bool calls_scan; /* with id "": the topic's next event is now, sound or not */
         } repair;
         struct {
-            /* Another ensemble's token, if there is one, counts no more; where the caller has
-             * none, OP_TOKEN_STANDALONE takes its place. */
+            /* The token replaces another ensemble's, too; a caller without a token leaves
+             * OP_TOKEN_STANDALONE. */
             bool adopts;
         } fence;
     } in;
@@ -314,8 +336,7 @@ struct op {
     enum status status;
     /* Redis's clock when the script ran; 0 when it did not, or for ACK, OWNER and PLACES. */
     int64_t now_ms;
-    int64_t
-        wait_ms; /* this became its topic's first event, due in so many ms; -1: it did not */
+    int64_t wait_ms; /* until the event that the op made its topic's first; -1: it made none */
 
     union {
         struct {
@@ -338,10 +359,10 @@ struct op {
             int64_t deadline_ms; /* TOUCH */
             unsigned tries;      /* RELEASE, BURY: deliveries so far */
             enum death death;    /* RELEASE: its tries are used up; BURY */
-            bool stays;          /* MOVE: it was ready, and is as it was */
+            bool stays;          /* MOVE: the job was ready, and keeps its place */
         } change;                /* RELEASE, TOUCH, BURY, MOVE */
         struct {
-            unsigned count; /* so many */
+            unsigned count; /* jobs kicked or purged */
             bool has_more;  /* ask again */
         } chunk;            /* KICK, PURGE */
         struct {
@@ -382,14 +403,14 @@ struct op {
             const struct topic_count *rows; /* by name; those that have a job */
             unsigned count;                 /* may be 0 before the end */
             struct bytes next;              /* "" at the end */
-            int64_t total; /* topics of the bucket, and some that had a job just now */
+            int64_t total; /* topics, with some that have just lost their last job */
         } topics;
         struct {
             struct bytes topic;
             int64_t stamp;
         } owner;
         struct {
-            unsigned moved;             /* jobs that changed their place, or went */
+            unsigned moved;             /* jobs that changed their place, or were deleted */
             const int64_t *lateness_ms; /* of those that became due: now - due */
             unsigned lateness_count;
             unsigned expired; /* of the moved: reservations that ran out */
@@ -400,11 +421,11 @@ struct op {
                                  * topics; 0: more is due now; -1: none, or none near */
             unsigned stuck;     /* topics left alone, because their data contradicts itself */
             struct bytes wrong; /* what is wrong with the first of them, for people */
-            /* With `share`, locks: */
-            unsigned taken;      /* that were free */
-            unsigned taken_over; /* from an older view */
-            unsigned stolen;     /* of others' topics, for their lateness; of `taken` */
-            unsigned conflicts;  /* own topics that are due, and another's for now */
+            /* With `share`, topics' locks: */
+            unsigned taken;      /* taken that were free */
+            unsigned taken_over; /* taken from an older view */
+            unsigned stolen;     /* of `taken`: of others' topics, which were late */
+            unsigned conflicts;  /* own topics that are due, but locked by another */
         } scan;
     } out;
 };
@@ -416,20 +437,13 @@ const char *op_word(enum op_verb verb);
 const char *event_word(enum job_event event);
 const char *damage_word(enum damage damage);
 
-/* Does it only look? Then nothing has changed, however it ended. (A page of settings drops rows
- * that say nothing any more. An audit may keep its token.) */
-bool op_is_read(enum op_verb verb);
+/* Has the verb one of these traits? */
+bool op_has(enum op_verb verb, unsigned traits);
 
-/* Does it bring the leader's token, and is sent at once or not at all? */
-bool op_is_fenced(enum op_verb verb);
-
-/* May only a leader run it? A scan of one's own shares anybody may, whatever token it has. */
+/* May only a leader run the op? Any node may scan its own shares, whatever its token. */
 bool op_leads(const struct op *op);
 
-/* The part of a token that all leaders of its ensemble share: the whole where it is shorter. */
+/* The part of a token that all leaders of its ensemble share: the whole of a shorter token. */
 struct bytes op_token_ensemble(struct bytes token);
-
-/* Is it of in.leases, DELIVERED, KEEP or RETURN? */
-bool op_is_of_leases(enum op_verb verb);
 
 #endif

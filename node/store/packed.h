@@ -15,7 +15,7 @@ static inline void packed_put(char *to, unsigned bytes, int64_t value)
     }
 }
 
-/* Never negative: at most 7 bytes. */
+/* `bytes` is at most 7, so the value is never negative. */
 static inline int64_t packed_get(const char *from, unsigned bytes)
 {
     int64_t value = 0;

@@ -1,24 +1,84 @@
 #include "node/store/settings.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "node/store/packed.h"
 
+/* The kind BACKOFF is the only one that is no number. */
+#define KIND_DURATION SETTING_DURATION
+#define KIND_COUNT    SETTING_NUMBER
+#define KIND_SWITCH   SETTING_SWITCH
+#define KIND_BACKOFF  SETTING_BACKOFFS
+
+static const struct row {
+    const char *word;
+    enum setting_kind kind;
+    unsigned at, bytes;  /* in the packed row */
+    size_t offset, size; /* in struct topic_settings */
+    int64_t max;
+} rows[SETTING_COUNT] = {
+#define X(name, word, field, kind, bytes, max, built_in, help)    \
+    [SETTING_##name] = {#field,                                   \
+                        KIND_##kind,                              \
+                        SETTING_AT_##name,                        \
+                        bytes,                                    \
+                        offsetof(struct topic_settings, field),   \
+                        sizeof((struct topic_settings){0}.field), \
+                        max},
+    TOPIC_SETTING_LIST(X)
+#undef X
+};
+
+#define BUILT_IN_DURATION(number) (number)
+#define BUILT_IN_COUNT(number)    (number)
+#define BUILT_IN_SWITCH(number)   (number)
+#define BUILT_IN_BACKOFF(number) \
+    {                            \
+        .kind = BACKOFF_NONE     \
+    }
+
+const struct topic_settings settings_built_in = {.set = SETTINGS_ALL,
+#define X(name, word, field, kind, bytes, max, built_in, help) \
+    .field = BUILT_IN_##kind(built_in),
+                                                 TOPIC_SETTING_LIST(X)
+#undef X
+};
+
 const char *setting_word(enum setting setting)
 {
-    static const char *const words[SETTING_COUNT] = {
-#define X(name, word) [SETTING_##name] = word,
-        SETTING_LIST(X)
-#undef X
-    };
+    return setting < SETTING_COUNT ? rows[setting].word : "";
+}
 
-    return setting < SETTING_COUNT ? words[setting] : "";
+enum setting_kind setting_kind(enum setting setting)
+{
+    return rows[setting].kind;
+}
+
+int64_t setting_max(enum setting setting)
+{
+    return rows[setting].max;
+}
+
+int64_t setting_number(const struct topic_settings *settings, enum setting setting)
+{
+    int64_t number;
+
+    assert(rows[setting].size == sizeof(number));
+    memcpy(&number, (const char *)settings + rows[setting].offset, sizeof(number));
+    return number;
+}
+
+void setting_set_number(struct topic_settings *settings, enum setting setting, int64_t number)
+{
+    assert(rows[setting].size == sizeof(number));
+    memcpy((char *)settings + rows[setting].offset, &number, sizeof(number));
 }
 
 /* ---- packed ---- */
 
-/* What is not set is written as nothing, so that equal settings have equal bytes. */
+/* Unset fields are written as 0, so that equal settings have equal bytes. */
 void settings_pack(const struct topic_settings *settings, char packed[SETTINGS_BYTES])
 {
     struct topic_settings all = {0};
@@ -26,61 +86,43 @@ void settings_pack(const struct topic_settings *settings, char packed[SETTINGS_B
     settings_copy(&all, settings, SETTINGS_ALL);
     packed_put(packed, 6, settings->paused_until_ms);
     packed_put(packed + 6, 2, all.set);
-    packed_put(packed + 8, 4, all.ttr_ms);
-    packed_put(packed + 12, 4, all.priority);
-    packed_put(packed + 16, 2, all.max_tries);
-    backoff_pack(&all.backoff, packed + 18);
-    packed_put(packed + 28, 6, all.ttl_ms);
-    packed_put(packed + 34, 4, all.dead_max);
-    packed_put(packed + 38, 6, all.dead_age_ms);
-    packed_put(packed + 44, 1, all.history);
+    for (unsigned i = 0; i < SETTING_COUNT; i++) {
+        if (rows[i].kind == SETTING_BACKOFFS)
+            backoff_pack(&all.backoff, packed + rows[i].at);
+        else
+            packed_put(packed + rows[i].at, rows[i].bytes, setting_number(&all, i));
+    }
 }
 
 bool settings_unpack(struct bytes packed, struct topic_settings *settings)
 {
-    const char *at = packed.at;
-    struct topic_settings all;
+    struct topic_settings all = {0};
 
-    if (packed.len != SETTINGS_BYTES || !backoff_unpack(at + 18, &all.backoff))
+    if (packed.len < SETTINGS_LEAST ||
+        !backoff_unpack(packed.at + SETTING_AT_BACKOFF, &all.backoff))
         return false;
-    all.set = (unsigned)packed_get(at + 6, 2);
-    all.max_tries = (unsigned)packed_get(at + 16, 2);
-    if (all.set & ~SETTINGS_ALL || all.max_tries > RULES_TRIES_MAX)
+    all.paused_until_ms = packed_get(packed.at, 6);
+    all.set = (unsigned)packed_get(packed.at + 6, 2) & SETTINGS_ALL;
+    for (unsigned i = 0; i < SETTING_COUNT; i++) {
+        if (rows[i].kind != SETTING_BACKOFFS && rows[i].at + rows[i].bytes <= packed.len)
+            setting_set_number(&all, i, packed_get(packed.at + rows[i].at, rows[i].bytes));
+    }
+    if (packed.len == SETTINGS_LEAST && packed_get(packed.at + 6, 2) > 255)
+        return false; /* a setting that it has no place for */
+    if (all.max_tries > RULES_TRIES_MAX)
         return false;
-    all.paused_until_ms = packed_get(at, 6);
-    all.ttr_ms = packed_get(at + 8, 4);
-    all.priority = (uint32_t)packed_get(at + 12, 4);
-    all.ttl_ms = packed_get(at + 28, 6);
-    all.dead_max = packed_get(at + 34, 4);
-    all.dead_age_ms = packed_get(at + 38, 6);
-    all.history = packed_get(at + 44, 1) != 0;
     *settings = all;
     return true;
 }
 
 /* ---- one over the other ---- */
 
-#define FIELD(field)                                             \
-    {                                                            \
-        offsetof(struct topic_settings, field),                  \
-            sizeof(((const struct topic_settings *)NULL)->field) \
-    }
-
-static const struct field {
-    size_t offset, size;
-} fields[SETTING_COUNT] = {
-    [SETTING_TTR] = FIELD(ttr_ms),           [SETTING_PRIORITY] = FIELD(priority),
-    [SETTING_MAX_TRIES] = FIELD(max_tries),  [SETTING_BACKOFF] = FIELD(backoff),
-    [SETTING_TTL] = FIELD(ttl_ms),           [SETTING_DEAD_MAX] = FIELD(dead_max),
-    [SETTING_DEAD_AGE] = FIELD(dead_age_ms), [SETTING_HISTORY] = FIELD(history),
-};
-
 void settings_copy(struct topic_settings *to, const struct topic_settings *from, unsigned mask)
 {
     for (unsigned i = 0; i < SETTING_COUNT; i++) {
         if (mask & from->set & 1u << i)
-            memcpy((char *)to + fields[i].offset, (const char *)from + fields[i].offset,
-                   fields[i].size);
+            memcpy((char *)to + rows[i].offset, (const char *)from + rows[i].offset,
+                   rows[i].size);
     }
     to->set = (to->set & ~mask) | (from->set & mask);
 }

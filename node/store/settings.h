@@ -1,21 +1,17 @@
-/* A topic's settings: the defaults of its jobs, how many dead ones it keeps, whether its
- * history is written, and whether it is paused.
+/* A topic's settings in the store: the defaults of its jobs, how many dead ones it keeps,
+ * whether its history is written (base/topic_settings.h), and whether it is paused.
  *
  * They lie packed in the hash `c` of the topic's bucket, so that scripts read them in the same
- * step as the jobs. What a job gets (TTR, priority, tries, backoff, ttl) the node fills in when
- * it is pushed; a later change does not touch jobs that are there.
+ * step as the jobs. The node fills in a job's defaults (TTR, priority, tries, backoff, ttl) at
+ * its push; a later change does not touch jobs that are there.
  *
  *   offset  bytes  field (big-endian)
  *        0      6  paused until, ms since 1970; 0: not paused; SETTINGS_FOREVER
- *        6      2  which of the following are set: bit n is SETTING n
- *        8      4  ttr, ms
- *       12      4  priority
- *       16      2  max_tries
- *       18     10  backoff: kind 1, jitter 1, base 4, cap 4
- *       28      6  ttl, ms
- *       34      4  dead_max
- *       38      6  dead_age, ms
- *       44      1  history
+ *        6      2  which of the following are set: bit n is setting n
+ *        8         the settings, in the order of their definition
+ *
+ * A newer version may have more of them: each version reads what it knows, and leaves the rest
+ * of a row as it is.
  *
  * Pure.
  */
@@ -26,55 +22,54 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "base/topic_settings.h"
 #include "node/store/job.h"
 
-#define SETTINGS_BYTES   45
+#define SETTINGS_LEAST   45 /* bytes of the packed row of the first version */
 #define SETTINGS_FOREVER ((INT64_C(1) << 48) - 1)
 
-/* clang-format off */
-/*    name       word */
-#define SETTING_LIST(X)                                                                        \
-    X(TTR,       "ttr_ms")      /* of a push that gives none (gmq's always gives one)       */ \
-    X(PRIORITY,  "priority")    /* the same                                                 */ \
-    X(MAX_TRIES, "max_tries")   /* the same                                                 */ \
-    X(BACKOFF,   "backoff")     /* the same                                                 */ \
-    X(TTL,       "ttl_ms")      /* the same, but from when it is due; 0: none               */ \
-    X(DEAD_MAX,  "dead_max")    /* the oldest dead jobs above it are deleted; 0: any number */ \
-    X(DEAD_AGE,  "dead_age_ms") /* dead jobs older than it are deleted; 0: any age          */ \
-    X(HISTORY,   "history")     /* its jobs' transitions are written down                   */
-/* clang-format on */
-
-enum setting {
-#define X(name, word) SETTING_##name,
-    SETTING_LIST(X)
+/* Where each setting's place begins and ends in the packed row. */
+enum {
+    SETTINGS_BEGIN = 8 - 1,
+#define X(name, word, field, kind, bytes, ...) \
+    SETTING_AT_##name, SETTING_LAST_##name = SETTING_AT_##name + (bytes)-1,
+    TOPIC_SETTING_LIST(X)
 #undef X
-        SETTING_COUNT
+        SETTINGS_BYTES
 };
 
-#define SETTING_BIT(name) (1u << SETTING_##name)
-#define SETTINGS_ALL      ((1u << SETTING_COUNT) - 1)
+#define SETTING_TYPE_DURATION int64_t
+#define SETTING_TYPE_COUNT    int64_t
+#define SETTING_TYPE_SWITCH   int64_t
+#define SETTING_TYPE_BACKOFF  struct backoff
 
 struct topic_settings {
     unsigned set;            /* SETTING_BITs: the others' values mean nothing */
     int64_t paused_until_ms; /* on Redis's clock; 0: not paused; SETTINGS_FOREVER */
-    int64_t ttr_ms;
-    uint32_t priority;
-    unsigned max_tries;
-    struct backoff backoff;
-    int64_t ttl_ms;
-    int64_t dead_max;
-    int64_t dead_age_ms;
-    bool history;
+#define X(name, word, field, kind, ...) SETTING_TYPE_##kind field;
+    TOPIC_SETTING_LIST(X)
+#undef X
 };
 
-/* One row of the configuration: settings for topics that Redis has none for. Of each setting
- * the first row that matches and sets it counts. */
+/* One row of the configuration: settings for topics that have none in Redis. For each setting
+ * the first row counts that matches the topic and has the setting. */
 struct settings_rule {
     struct bytes pattern; /* a topic, or the beginning of some and `*`; `*` alone: all */
     struct topic_settings settings;
 };
 
+/* Its member in the API, "ttr_ms". */
 const char *setting_word(enum setting setting);
+
+enum setting_kind setting_kind(enum setting setting);
+int64_t setting_max(enum setting setting);
+
+/* Of every kind but BACKOFF. */
+int64_t setting_number(const struct topic_settings *settings, enum setting setting);
+void setting_set_number(struct topic_settings *settings, enum setting setting, int64_t number);
+
+/* What holds where nobody sets anything: all are set. */
+extern const struct topic_settings settings_built_in;
 
 void settings_pack(const struct topic_settings *settings, char packed[SETTINGS_BYTES]);
 

@@ -1,8 +1,8 @@
 /* Which share of its bucket a topic belongs to: doc/cluster.md. Pure; scan.lua counts alike.
  *
- * Fifteen bytes decide: the last three, and twelve from a quarter of the name on. So wherever
- * the number of names that are counted stands, most of its digits are among them. It need not
- * spread well: shares of all 64 buckets are mixed, and a bucket is a hash of the whole name.
+ * Fifteen bytes decide: the last three, and twelve from a quarter of the name on. So in
+ * numbered names most digits of the number count, wherever it stands. The spread need not be
+ * good: shares of all 64 buckets are mixed, and a bucket is a hash of the whole name.
  */
 #ifndef DUEQ_NODE_STORE_SHARE_H
 #define DUEQ_NODE_STORE_SHARE_H
@@ -21,11 +21,11 @@
 
 #define SHARE_OWNER_LEN 16 /* hex digits: of a process, for its life */
 
-/* The longest that a node may be told to lock for. A lock that ends later still was written by
- * another clock, and does not count. */
+/* The longest lock time a node may have. A lock with a later end was written by another clock,
+ * and does not count. */
 #define SHARE_LOCK_MAX_MS 60000
 
-/* Who scans, to a script that looks for its own topics only. */
+/* The node that scans, for a script that looks for this node's topics only. */
 struct scan_share {
     uint64_t view;      /* grows with each change of who scans */
     struct bytes owner; /* SHARE_OWNER_LEN hex digits */

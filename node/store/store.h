@@ -11,18 +11,17 @@
 
 #include "node/store/op.h"
 
-/* What the store says unasked. Called from the event loop, never from inside a store call. */
+/* Events of the store. Called from the event loop, never from inside a store call. */
 struct store_events {
-    /* The topic had no ready job and now has one (pushed, due, released or expired), or it
-     * may have: `topic` is borrowed for the call. */
+    /* The topic has its first ready job (pushed, due, released or expired), or may have.
+     * `topic` is borrowed for the call. */
     void (*on_ready)(void *arg, struct bytes topic);
-    /* The topic's settings or its pause have changed, or may have: somebody has configured it.
-     * The same holds for all of them after on_up. `topic` is borrowed. May be NULL. */
+    /* Somebody has changed the topic's settings or its pause, or may have. After on_up those of
+     * all topics may have changed. `topic` is borrowed. May be NULL. */
     void (*on_settings)(void *arg, struct bytes topic);
-    /* A topic of that share of the bucket has an event in `wait_ms`: another node says so. May
-     * be NULL. */
+    /* Another node says that a topic of the share has an event in `wait_ms`. May be NULL. */
     void (*on_hint)(void *arg, unsigned bucket, unsigned share, int64_t wait_ms);
-    /* The topic has its first event in `wait_ms`, by an operation whose own answer comes later.
+    /* An operation, whose answer comes later, has made the topic's first event: in `wait_ms`.
      * May be NULL. */
     void (*on_event)(void *arg, unsigned bucket, struct bytes topic, int64_t wait_ms);
     /* Operations reach the store and wake-ups are heard from now on. Before every first
@@ -30,14 +29,14 @@ struct store_events {
      * must look again. */
     void (*on_up)(void *arg);
     void (*on_down)(void *arg);
-    /* While it is up: operations do not reach this bucket any more, or do again; whoever waits
-     * for its topics must look again then. All are reached from on_up on, but for those that
-     * are told otherwise right after it. May be NULL. */
+    /* While the store is up: operations reach this bucket no more, or again; whoever waits for
+     * its topics must look again then. on_up means all buckets but those named right after it.
+     * May be NULL. */
     void (*on_bucket)(void *arg, unsigned bucket, bool is_reached);
-    /* While it is up: wake-ups of this bucket may have been lost, whoever waits for its topics
-     * must look again. Often, for as long as they cannot be heard. May be NULL. */
+    /* While the store is up: wake-ups of this bucket may have been lost, whoever waits for its
+     * topics must look again. Repeated while wake-ups cannot be heard. May be NULL. */
     void (*on_missed)(void *arg, unsigned bucket);
-    /* Right after on_up: what was stored has fallen back to an earlier state, and the log has
+    /* Right after on_up: the stored data has fallen back to an earlier state, and the log has
      * said so. Jobs are missing, or are where they were before. May be NULL. */
     void (*on_rollback)(void *arg);
     void *arg;
@@ -63,17 +62,17 @@ static inline void store_submit(struct store *store, struct op *op)
     store->ops->submit(store, op);
 }
 
-/* Nobody wants it any more: if it waits for a store that is away, and was never sent, it is
- * dropped, and ends UNAVAILABLE in a later turn. So is what only reads (op_is_read, and not
- * is_ahead) whatever it waits for, now or later, and whether it was sent before. Otherwise what
- * was sent goes on. Harmless at any time while the op's memory is there. */
+/* Nobody wants the answer any more. An op that was never sent, and waits for a store that is
+ * away, is dropped: it ends UNAVAILABLE in a later turn. A read (OP_READS, and not is_ahead)
+ * is dropped wherever it waits, now or later, sent before or not. Any other op goes on.
+ * Harmless at any time while the op's memory is there. */
 static inline void store_abandon(struct store *store, struct op *op)
 {
     store->ops->abandon(store, op);
 }
 
-/* Tells all nodes that a topic of that share has an event in `wait_ms`, for the one that scans
- * it. Best effort, not answered: the safety scan finds what nobody has heard of. */
+/* Tells all nodes, for the one that scans the share, that a topic of it has an event in
+ * `wait_ms`. Best effort, not answered: the safety scan finds an event nobody has heard of. */
 static inline void store_hint(struct store *store, unsigned bucket, unsigned share,
                               int64_t wait_ms)
 {

@@ -114,10 +114,10 @@ void node_start(unsigned i)
                                               .on_role = on_role,
                                               .arg = n};
 
-    n->app.ha = node_lead_new(&options);
+    n->app.lead = node_lead_new(&options);
     n->is_running = true;
-    node_lead_start(n->app.ha);
-    node_lead_store_is(n->app.ha, true);
+    node_lead_start(n->app.lead);
+    node_lead_store_is(n->app.lead, true);
 }
 
 static void on_stopped(void *arg)
@@ -130,7 +130,7 @@ static void on_stopped(void *arg)
 
 void node_stop(unsigned i)
 {
-    node_lead_stop(nodes[i].app.ha, on_stopped, &nodes[i]);
+    node_lead_stop(nodes[i].app.lead, on_stopped, &nodes[i]);
     assert_false(nodes[i].is_stopped);
 }
 
@@ -165,7 +165,7 @@ static void node_end(unsigned i)
     is_queue_stopped = false;
     queue_stop(n->app.queue, on_queue_stopped, NULL);
     await(queue_is_stopped);
-    node_lead_free(n->app.ha);
+    node_lead_free(n->app.lead);
     queue_free(n->app.queue);
     memory_store_free(n->ms);
     timers_fini(&n->loop.timers);
@@ -260,7 +260,7 @@ struct ha_status status_of(unsigned i)
 {
     struct ha_status s;
 
-    ha_status(node_lead_ha(nodes[i].app.ha), &s);
+    ha_status(node_lead_ha(nodes[i].app.lead), &s);
     return s;
 }
 

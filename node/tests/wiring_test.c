@@ -2,6 +2,8 @@
  * configuration lets through is what the engine can take. */
 #include "conf/tests/conf_fixture.h"
 
+#include <inttypes.h>
+
 #include "conf/table.h"
 #include "conf/value.h"
 #include "node/wiring.h"
@@ -47,26 +49,35 @@ static void the_queue_gets_the_rows_and_the_node(void **state)
 
 static void the_largest_values_fit_into_packed_settings(void **state)
 {
+    static const char *const words[] = {
+#define X(name, word, ...) word,
+        TOPIC_SETTING_LIST(X)
+#undef X
+    };
+    struct buf yaml = BUF_INIT;
     char packed[SETTINGS_BYTES];
     struct topic_settings read;
 
-    set_rules("topics:\n"
-              "  - {name: '*', ttr: 7d, priority: 4294967295, max_tries: 65534, ttl: 3650d,\n"
-              "     dead_max: 4294967295, dead_age: 3650d, history: true,\n"
-              "     backoff: {kind: exponential, base: 30d, cap: 30d, jitter: 100%}}\n");
+    buf_add_text(&yaml, "topics:\n  - name: '*'\n    backoff: {kind: exponential, base: 30d, "
+                        "cap: 30d, jitter: 100%}\n");
+    for (unsigned i = 0; i < SETTING_COUNT; i++) {
+        if (setting_kind(i) == SETTING_SWITCH)
+            buf_printf(&yaml, "    %s: true\n", words[i]);
+        else if (setting_kind(i) != SETTING_BACKOFFS)
+            buf_printf(&yaml, "    %s: %" PRId64 "%s\n", words[i], setting_max(i),
+                       setting_kind(i) == SETTING_DURATION ? "ms" : "");
+    }
+    set_rules(buf_text(&yaml));
+    buf_fini(&yaml);
     assert_int_equal(rules.at[0].settings.set, SETTINGS_ALL);
     settings_pack(&rules.at[0].settings, packed);
     assert_true(settings_unpack(bytes_of(packed, sizeof(packed)), &read));
-    assert_true(read.ttr_ms == QUEUE_TTR_MAX_MS);
-    assert_true(read.priority == RULES_PRIORITY_MAX);
-    assert_int_equal(read.max_tries, RULES_TRIES_MAX);
+    for (unsigned i = 0; i < SETTING_COUNT; i++)
+        assert_true(setting_kind(i) == SETTING_BACKOFFS ||
+                    setting_number(&read, i) == setting_max(i));
     assert_true(read.backoff.base_ms == RULES_BACKOFF_MAX_MS);
     assert_true(read.backoff.cap_ms == RULES_BACKOFF_MAX_MS);
     assert_int_equal(read.backoff.jitter_percent, 100);
-    assert_true(read.ttl_ms == INT64_C(3650) * 86400000);
-    assert_true(read.dead_max == UINT32_MAX);
-    assert_true(read.dead_age_ms == INT64_C(3650) * 86400000);
-    assert_true(read.history);
 }
 
 /* A scan under way borrows what was there before. */
@@ -200,7 +211,7 @@ static void clients_are_never_more_than_there_are_descriptors_for(void **state)
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        assert_int_equal(wiring_connections_max(rows[i].wanted, rows[i].descriptors),
+        assert_int_equal(wiring_connections_max(rows[i].wanted, rows[i].descriptors, 2),
                          rows[i].max);
 }
 

@@ -80,7 +80,7 @@ static void the_warden_knows_the_lease_and_its_end_before_the_lead_is_given_away
     worker_tell_address(&n->app); /* as each beat does */
     read_warden(n);
     assert_true(n->warden_until_boot_ms > now && n->warden_until_boot_ms < now + T);
-    assert_int_equal(n->warden_until_boot_ms, ha_until(node_lead_ha(n->app.ha)));
+    assert_int_equal(n->warden_until_boot_ms, ha_until(node_lead_ha(n->app.lead)));
     node_stop(0);
     await(is_stopped);
     read_warden(n);
@@ -111,14 +111,14 @@ static void the_warden_knows_whether_another_node_would_take_over(void **state)
     run(T);
     assert_false(is_alone(0));
     assert_false(is_alone(1));
-    node_lead_store_answers(nodes[1].app.ha, false); /* it could not lead */
+    node_lead_store_answers(nodes[1].app.lead, false); /* it could not lead */
     run(T);
     assert_true(is_alone(0));
-    node_lead_store_answers(nodes[1].app.ha, true);
+    node_lead_store_answers(nodes[1].app.lead, true);
     run(T);
     assert_false(is_alone(0));
     fake_coordinator_link(&nodes[0].zk, FAKE_LINK_MUTE); /* what it knows is old */
-    node_lead_store_answers(nodes[1].app.ha, false);
+    node_lead_store_answers(nodes[1].app.lead, false);
     run(T);
     assert_false(is_alone(0));
 }

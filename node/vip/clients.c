@@ -22,7 +22,7 @@ static unsigned count(const struct vip_clients *c)
     unsigned sum = 0;
 
     for (unsigned i = 0; i < c->port_count; i++)
-        sum += port_moving(c->ports[i]);
+        sum += port_floating(c->ports[i]);
     return sum;
 }
 
@@ -37,19 +37,19 @@ bool vip_clients_are_owed(const struct vip_clients *c)
 static void tell(struct vip_clients *c)
 {
     for (unsigned i = 0; i < c->port_count; i++)
-        port_move(c->ports[i], &c->moving);
+        port_follow(c->ports[i], &c->floating);
 }
 
-static void move(struct vip_clients *c, enum moving_state state)
+static void move(struct vip_clients *c, enum floating_state state)
 {
     unsigned before = count(c);
 
-    if (c->moving.state == state)
+    if (c->floating.state == state)
         return;
-    c->moving.state = state;
+    c->floating.state = state;
     tell(c);
-    if (before && state != MOVING_HERE)
-        LOG_INFO("vip", "%s %u clients", state == MOVING_LEAVING ? "lets go of" : "cuts off",
+    if (before && state != FLOATING_HERE)
+        LOG_INFO("vip", "%s %u clients", state == FLOATING_DRAINING ? "lets go of" : "cuts off",
                  before);
 }
 
@@ -60,7 +60,7 @@ static void remove_now(struct vip_clients *c, unsigned bits)
     unsigned before = c->here;
 
     if (!(before & ~bits))
-        move(c, MOVING_AWAY);
+        move(c, FLOATING_AWAY);
     for (size_t i = 0; i < c->addresses->count; i++)
         if (bits >> i & 1)
             c->ops->remove(c->ops_arg, &c->addresses->at[i]);
@@ -87,7 +87,8 @@ static void remove_it(void *arg, const struct vip_address *a)
     struct vip_clients *c = arg;
     unsigned bit = bit_of(c, a);
 
-    if (!(c->here & bit) || c->moving.state != MOVING_LEAVING || !vip_clients_are_owed(c)) {
+    if (!(c->here & bit) || c->floating.state != FLOATING_DRAINING ||
+        !vip_clients_are_owed(c)) {
         remove_now(c, bit);
         return;
     }
@@ -114,8 +115,8 @@ static enum vip_put put(void *arg, const struct vip_address *a, const char **why
     }
     c->here |= bit_of(c, a);
     c->going &= ~bit_of(c, a);
-    if (c->moving.state == MOVING_AWAY) /* who lets them go keeps to it */
-        move(c, MOVING_HERE);
+    if (c->floating.state == FLOATING_AWAY) /* not while they are being drained */
+        move(c, FLOATING_HERE);
     if (!before)
         c->on_here(c->arg, true);
     return done;
@@ -142,17 +143,17 @@ const struct vip_ops vip_clients_ops = {
 
 void vip_clients_let_go(struct vip_clients *c)
 {
-    move(c, MOVING_LEAVING);
+    move(c, FLOATING_DRAINING);
 }
 
 void vip_clients_welcome(struct vip_clients *c)
 {
-    move(c, MOVING_HERE);
+    move(c, FLOATING_HERE);
 }
 
 void vip_clients_cut_off(struct vip_clients *c)
 {
-    move(c, MOVING_AWAY);
+    move(c, FLOATING_AWAY);
     if (c->going)
         remove_now(c, c->going);
 }
@@ -168,7 +169,7 @@ static bool is_it(void *arg, const struct sockaddr *own)
 
 void vip_clients_init(struct vip_clients *c)
 {
-    c->moving = (struct moving){.is_it = is_it, .arg = c, .state = MOVING_AWAY};
+    c->floating = (struct floating){.is_it = is_it, .arg = c, .state = FLOATING_AWAY};
     timer_init(&c->last_replies, on_last_replies);
 }
 

@@ -1,18 +1,18 @@
-/* The clients of the virtual address, while it comes and goes: vip.h's operations, with them in
- * between.
+/* The clients of the virtual address while it comes and goes: stands between vip.h and the
+ * network's operations.
  *
- *   put      they are served from now on, if they are not being let go. Where it fails the
- * address counts as gone; they stay, for it may be back with the next renewal remove   those
- * that are left are closed first: an address that is here can still tell them. Where they were
- * let go before, the replies that they are owed go out first, for a moment: the successor has
- * the address by then, and nobody comes newly
+ *   put     the clients are served from now on, unless they are being drained. Where it fails
+ *           the address counts as gone; the clients stay, for the next renewal may succeed
+ *   remove  clients that are left are closed first: they can still be told while the address
+ *           is here. Where they were drained before, their last replies go out first, for a
+ *           moment: the successor has the address by then, and no new client comes
  */
 #ifndef DUEQ_NODE_VIP_CLIENTS_H
 #define DUEQ_NODE_VIP_CLIENTS_H
 
 #include "base/timer.h"
 #include "ha/vip/vip.h"
-#include "protocol/conn/moving.h"
+#include "protocol/conn/floating.h"
 
 #define VIP_LAST_REPLIES_MS 250
 
@@ -27,9 +27,9 @@ struct vip_clients {
     void *arg;
     struct port *const *ports; /* borrowed */
     unsigned port_count;
-    struct moving moving; /* what they are told */
-    unsigned here;        /* bits, by place in `addresses` */
-    unsigned going;       /* of these: here for the last replies only */
+    struct floating floating; /* what they are told */
+    unsigned here;            /* bits, by place in `addresses` */
+    unsigned going;           /* of these: kept for the last replies only */
     struct timer last_replies;
     int64_t until_mono_ms; /* at most */
 };
@@ -42,14 +42,15 @@ void vip_clients_serve(struct vip_clients *c, struct port *const *ports, unsigne
 
 extern const struct vip_ops vip_clients_ops; /* with the vip_clients as `arg` */
 
-/* The address is about to leave, in order; or it stays, or has come. */
+/* let_go: the address is about to leave, gracefully. welcome: it stays after all, or has come.
+ */
 void vip_clients_let_go(struct vip_clients *c);
 void vip_clients_welcome(struct vip_clients *c);
 
 /* Is a client of the address owed a reply? */
 bool vip_clients_are_owed(const struct vip_clients *c);
 
-/* Closes all, now; what was here for the last replies is removed. */
+/* Closes all clients now, and removes addresses kept for the last replies. */
 void vip_clients_cut_off(struct vip_clients *c);
 
 #endif

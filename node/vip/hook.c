@@ -1,6 +1,5 @@
-/* What is to be run next is one word, and a newer one takes its place: so what is out of date
- * is never run. Everything begins and ends in `step` or in the end of a run, that is, from the
- * loop.
+/* The next run is one word, and a newer word replaces it: so an outdated run never begins.
+ * Everything begins and ends in `step` or at the end of a run, that is, from the loop.
  */
 #include "node/vip/hook.h"
 
@@ -78,7 +77,7 @@ static void on_take_end(struct vip_hook *h, bool is_good)
 {
     h->counts.failures += !is_good;
     if (h->next != NOTHING)
-        return; /* it is out of date */
+        return; /* the run is out of date */
     if (is_good)
         took(h);
     else
@@ -131,7 +130,7 @@ static void on_group(struct program *run, pid_t group)
     tell_take(CONTAINER_OF(run, struct vip_hook, run), group);
 }
 
-/* What may be run often is said once, by its first failure, and by what comes of it. */
+/* A run that may repeat often is logged at its first failure and at its outcome only. */
 static bool is_quiet(const struct vip_hook *h)
 {
     return h->now == CHECK || (h->now == TAKE && h->failed_takes);

@@ -51,7 +51,8 @@ static bool look_around(struct vip_look *l)
     return true;
 }
 
-/* What looking can see, it sees the end of as well. */
+/* A fault that looking finds replaces the remembered failures: looking will see its end, too.
+ */
 static bool is_possible_elsewhere(struct vip_look *l)
 {
     l->failures = 0;

@@ -1,7 +1,7 @@
-/* Could this node have the virtual address? Looked at once a second while it is elsewhere: is
- * there an interface for it, and nobody else's address in its place? While it is held, whether
- * putting it fails again and again says more. That is remembered for a while where looking
- * finds nothing wrong: else the node would be elected again at once, and fail again.
+/* Could this node have the virtual address? While the address is elsewhere, the node looks once
+ * a second: is there an interface for it, and no foreign address in its place? While this node
+ * holds it, repeated failures to put it say more. They are remembered for a while where looking
+ * finds nothing wrong; else the node would be elected again at once, and fail again.
  */
 #ifndef DUEQ_NODE_VIP_LOOK_H
 #define DUEQ_NODE_VIP_LOOK_H
@@ -20,14 +20,14 @@ struct vip_look {
     const struct vip_addresses *addresses;
     const char *interface;
     struct timers *timers;
-    /* This node is to have it; why it has not, "": it has, NULL: nobody knows. */
+    /* Is this node to have the address? `why` it has not; "": it has; NULL: not known. */
     bool (*is_held)(void *arg, const char **why);
     void (*on_possible)(void *arg, bool is_possible);
     void *arg;
     struct vip_link *link;
     struct timer timer;
     unsigned failures;     /* in a row */
-    int64_t until_mono_ms; /* these are remembered; 0: there are none, or not for looking */
+    int64_t until_mono_ms; /* the failures are remembered; 0: none to remember */
     bool is_possible;
     char on[IF_NAMESIZE]; /* the interface of the first address; "": none */
     char why[320];        /* it could not be here; "": it could */

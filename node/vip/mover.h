@@ -1,5 +1,5 @@
-/* Who moves the virtual address: the kernel (mover_kernel.c), or the operator's program
- * (mover_hook.c). Private to this folder: vip_app.c decides when.
+/* The two ways to move the virtual address: by the kernel (mover_kernel.c), or by the
+ * operator's program (mover_hook.c). Private to this folder: vip_app.c decides when.
  */
 #ifndef DUEQ_NODE_VIP_MOVER_H
 #define DUEQ_NODE_VIP_MOVER_H
@@ -11,7 +11,7 @@ struct vip_mover;
 
 struct vip_mover_ops {
     void (*take)(struct vip_mover *m, const char *token); /* harmless twice */
-    void (*give)(struct vip_mover *m);  /* in order, to somebody who is not known yet */
+    void (*give)(struct vip_mover *m);  /* gracefully, to a successor not known yet */
     void (*given)(struct vip_mover *m); /* the lead has been given away */
     void (*drop)(struct vip_mover *m);  /* at once; harmless where it is not here */
     bool (*is_gone)(const struct vip_mover *m);
@@ -24,7 +24,7 @@ struct vip_mover_ops {
 struct vip_mover {
     const struct vip_mover_ops *ops;
     const struct vip_app_options *options;
-    struct vip_clients *clients; /* theirs to welcome, let go and cut off */
+    struct vip_clients *clients; /* a mover welcomes, lets go and cuts off */
 };
 
 static inline struct timers *vip_mover_timers(const struct vip_mover *m)

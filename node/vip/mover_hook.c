@@ -1,6 +1,6 @@
-/* The address where the operator's program puts it: node/vip/hook.h. Nobody is heard then: the
- * program is told to drop the address when the lead has been given away, and clients have as
- * long as they would have had.
+/* The address where the operator's program puts it: node/vip/hook.h. A successor cannot be
+ * heard then: the program is told to drop the address when the lead has been given away, and
+ * clients get as long as with the kernel.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,10 @@
 #include "node/vip/hook.h"
 #include "node/vip/mover.h"
 
-#define FAILURES_MAX  3     /* of taking it, in a row: it cannot be had here, */
-#define IMPOSSIBLE_MS 60000 /* and others go first until it has not been wanted for so long */
+/* After so many failed runs of `take` in a row the address cannot be here, and other nodes go
+ * first, until it was not wanted here for so long. */
+#define FAILURES_MAX  3
+#define IMPOSSIBLE_MS 60000
 
 struct by_hook {
     struct vip_mover base;

@@ -35,7 +35,7 @@ static struct kernel *kernel_of(const struct vip_mover *m)
 static void take(struct vip_mover *m, const char *token)
 {
     kernel_of(m)->is_wanted = true;
-    if (m->clients->moving.state == MOVING_LEAVING)
+    if (m->clients->floating.state == FLOATING_DRAINING)
         vip_clients_welcome(m->clients);
     if (kernel_of(m)->vip)
         vip_take(kernel_of(m)->vip);
@@ -49,7 +49,8 @@ static void give(struct vip_mover *m)
         vip_hand_over(kernel_of(m)->vip);
 }
 
-/* The successor is heard, and without the lease it is not renewed any more. */
+/* Nothing to do: the successor will be heard, and without the lease the address is not renewed.
+ */
 static void given(struct vip_mover *m)
 {
 }
@@ -83,7 +84,7 @@ static void on_here(void *arg, bool is_here)
     vip_mover_say(arg, is_here ? "held" : "away");
 }
 
-/* Away without having been here: nobody waits for a successor. */
+/* AWAY without having been here: there is no wait for a successor. */
 static void on_state(void *arg, enum vip_state state)
 {
     struct vip_mover *m = arg;
@@ -94,7 +95,7 @@ static void on_state(void *arg, enum vip_state state)
         vip_clients_cut_off(m->clients);
 }
 
-/* A lease that is in doubt for a moment says nothing of this host. */
+/* A lease in doubt for a moment says nothing about this host. */
 static bool is_held(void *arg, const char **why)
 {
     struct kernel *k = arg;
@@ -188,7 +189,7 @@ static bool open_net(struct kernel *k)
     return true;
 }
 
-/* Others lead meanwhile, if they can. */
+/* Other nodes lead meanwhile, if they can. */
 static void on_retry(struct timer *timer)
 {
     struct kernel *k = CONTAINER_OF(timer, struct kernel, retry);

@@ -3,27 +3,28 @@
  *
  *   role                        address                       its clients on this node
  *   LEADER                      taken                         served
- *   DRAINING                    kept, renewed                 let go: idle ones are closed in
- *                                                             order, waiting pops end, the rest
- *                                                             after its reply; new ones get one
- *                                                             reply each
+ *   DRAINING                    kept, renewed                 drained: idle ones are closed,
+ *                                                             waiting pops end, all others are
+ *                                                             closed after their reply; new
+ *                                                             ones get one reply each
  *   handed over, stopping       kept until the successor is   the same
  *                               heard, a second at most, and
  *                               for the last replies
- *   all else                    dropped at once               cut off, and so is who comes: no
- *                                                             answer would reach them
+ *   any other                   dropped at once               cut off, new ones too: no answer
+ *                                                             would reach them
  *
- * By `vip.hook` a program does it in place of the kernel: see hook.h. Nobody hears a
- * successor then, so it is told to drop the address when the lead has been handed over.
+ * With `vip.hook` a program moves the address in place of the kernel: see hook.h. A successor
+ * cannot be heard then, so the program is told to drop the address when the lead has been
+ * handed over.
  *
- * From time to time it looks whether this node can have the address, for a leader that cannot
- * gives the lead to one that can: see ha_address_is().
+ * A leader that cannot have the address (look.c finds that out) gives the lead to a node that
+ * can (ha_address_is()).
  *
  *   vip_app.c       by role; stopping
  *   mover_kernel.c  the address on an interface
- *   look.c            could it be there?
+ *   look.c          could it be there?
  *   mover_hook.c    the address where a program puts it
- *   hook.c            how that program is run
+ *   hook.c          how that program is run
  *   clients.c       its clients
  */
 #ifndef DUEQ_NODE_VIP_VIP_APP_H
@@ -44,34 +45,35 @@ struct vip_app_options {
     bool (*may_hold)(void *arg); /* the lease, asked before each renewal */
     /* "held", "leaving" or "away": what has just happened to the address. */
     void (*on_state)(void *arg, const char *state);
-    /* It could not be here, or could be again. Until the first call it could. */
+    /* The address could not be here, or could be again. Until the first call it could. */
     void (*on_possible)(void *arg, bool is_possible);
-    /* `vip.hook take` runs, in this group of processes, which must not outlive the worker; 0:
-     * it has ended. */
+    /* `vip.hook take` runs, in this process group, which must not outlive the worker; 0: it has
+     * ended. */
     void (*on_take)(void *arg, pid_t group);
     void *arg;
 };
 
 struct vip_app;
 
-/* Never NULL: without vip.address it does nothing. What the warden has checked is taken for
- * good; what goes wrong later is logged, tried again and told. */
+/* Never NULL: without vip.address it does nothing. The warden's checks are not repeated; later
+ * failures are logged, tried again and shown in vip_app_read(). */
 struct vip_app *vip_app_new(const struct vip_app_options *options);
 void vip_app_free(struct vip_app *v); /* drops the address first; NULL is fine */
 
-/* Whose clients are let go or cut off; borrowed. Before they have any. */
+/* Sets the ports whose clients are let go or cut off; borrowed. Call before they have clients.
+ */
 void vip_app_serve(struct vip_app *v, struct port *const *ports, unsigned count);
 
 void vip_app_role(struct vip_app *v, const struct role *role);
 
-/* The node stops: calls back, in a later turn, when the address is not here any more: when the
- * last replies are out, for which it waits VIP_LAST_REPLIES_MS at most, or where another node
- * `is_expected` to take it, when that one has it, within a second or so. */
+/* The node stops: calls back, in a later turn, when the address is gone from here. That is when
+ * the last replies are out, VIP_LAST_REPLIES_MS at most; where another node `is_expected` to
+ * take the address, when that node has it, within a second or so. */
 void vip_app_stop(struct vip_app *v, bool is_expected, void (*on_gone)(void *arg), void *arg);
 
-/* Later: calls back, in a later turn, when the program that moves the address (`vip.hook`) has
- * ended, or after `patience_ms`. For what ends this process ends the program, too: systemd and
- * containers leave nothing behind. */
+/* Call after that: calls back, in a later turn, when the program that moves the address
+ * (`vip.hook`) has ended, or after `patience_ms`. Without that wait, systemd and containers
+ * would kill the program with this process. */
 void vip_app_finish(struct vip_app *v, int64_t patience_ms, void (*on_done)(void *arg),
                     void *arg);
 

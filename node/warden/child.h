@@ -52,7 +52,7 @@ enum child_state {
 struct child;
 
 struct child_ops {
-    /* Starts the process; -1, with errno, when the system has none to give. */
+    /* Starts the process; -1, with errno, when the system cannot. */
     pid_t (*spawn)(struct child *c);
     void (*send)(struct child *c, int signal);
 };
@@ -62,15 +62,15 @@ struct child {
     const struct child_ops *ops;
     int64_t stop_timeout_ms;
     int64_t silence_max_ms;  /* 0: it may be silent */
-    int64_t hang_by_mono_ms; /* a silent one is killed then, if sooner; 0: not asked for */
+    int64_t hang_by_mono_ms; /* a silent child is killed then, if sooner; 0: not asked for */
     int64_t backoff_max_ms;
 
     enum child_state state;
-    bool is_wanted;      /* from child_start to child_stop */
-    bool was_up;         /* ever */
-    bool was_up_at_stop; /* what works must also end well; one that could not start need not */
-    pid_t pid;           /* 0: no process */
-    unsigned exits;      /* in a row, see CHILD_STEADY_MS */
+    bool is_wanted;        /* from child_start to child_stop */
+    bool was_up;           /* ever */
+    bool was_up_at_stop;   /* a child that worked must end well; one that never did need not */
+    pid_t pid;             /* 0: no process */
+    unsigned exits;        /* in a row, see CHILD_STEADY_MS */
     int64_t since_mono_ms; /* when it came into this state */
     int64_t heard_mono_ms; /* last sign of life, or the start */
     int64_t until_mono_ms; /* BACKOFF and STOPPING: when the time is over */
@@ -107,15 +107,15 @@ int64_t child_tick(struct child *c, int64_t now_mono_ms);
 struct worker_child {
     struct child child;
     int channel_fd;                   /* -1: no process */
-    struct coord_credentials session; /* what it would leave behind; number 0: nothing */
+    struct coord_credentials session; /* its death would leave it behind; number 0: none */
     int64_t address_until_boot_ms;    /* it may have the virtual address; 0: it may not */
     bool is_alone;                    /* it led, and knew of nobody who would take over */
     pid_t program;     /* a group of processes that must not outlive it; 0: none */
     bool is_store_up;  /* this one has said so */
     bool store_was_up; /* some worker has said so: store and configuration fit */
 
-    /* In the new process: closes what is the warden's, and does the work. Returns the exit
-     * code. `channel_fd` is its own end. */
+    /* In the new process: closes the warden's descriptors, and does the work. Returns the exit
+     * code. `channel_fd` is the worker's end. */
     int (*run)(void *arg, int channel_fd);
     void *arg;
 };
@@ -127,7 +127,8 @@ void worker_child_fini(struct worker_child *w);
 /* To be called when channel_fd can be read. */
 void worker_child_read_channel(struct worker_child *w, int64_t now_mono_ms);
 
-/* child_exited(), and the end of the channel. `session` is then what the dead one left. */
+/* child_exited(), and closes the channel. `session` is then the one that the dead worker left.
+ */
 void worker_child_exited(struct worker_child *w, const char *how, int64_t now_mono_ms);
 
 #endif

@@ -20,7 +20,7 @@
 #define LOCK_FILE     "lock"
 #define LOOK_AGAIN_MS 20
 
-/* Who wrote the lock file. */
+/* The process that wrote the lock file. */
 struct holder {
     int pid; /* 0: it does not say */
     char host[65];
@@ -72,8 +72,8 @@ static bool is_zombie(int pid)
     return state == 'Z';
 }
 
-/* On another host (or in another container) the pid says nothing, and neither does our own,
- * which a predecessor in the same container had as well. */
+/* A pid of another host (or container) says nothing; nor does our own pid, which a predecessor
+ * in the same container had as well. */
 static bool is_alive(const struct holder *holder)
 {
     char host[65];
@@ -149,7 +149,7 @@ static enum status refuse(const char *path, const char *what)
 
 /* ---- what others could do to it ---- */
 
-/* In front of what is wrong with `name` in the directory; "": with the directory itself. */
+/* Logs what is wrong with `name` in the directory; "": with the directory itself. */
 static void log_unsafe(const struct datadir *d, const char *name, const struct stat *about,
                        const char *what)
 {
@@ -188,7 +188,7 @@ static bool leads_astray(const struct datadir *d)
     return is_astray;
 }
 
-/* Of the open directory of that name in the data directory; "": itself. */
+/* For the open directory `name` in the data directory; "": the data directory itself. */
 static bool is_only_roots(const struct datadir *d, const char *name, int fd)
 {
     struct stat about;
@@ -225,8 +225,8 @@ static bool follow(const char *way, size_t end, char behind[PATH_MAX])
     return printed < PATH_MAX;
 }
 
-/* Can root alone change where it leads? Directories with a sticky bit, such as /tmp, let nobody
- * else move what is root's. */
+/* Can only root change where the path leads? Directories with a sticky bit, such as /tmp, let
+ * nobody else move root's files. */
 static bool is_roots_way(const char *path, unsigned links_left)
 {
     char way[PATH_MAX], behind[PATH_MAX];
@@ -253,8 +253,8 @@ static bool is_roots_way(const char *path, unsigned links_left)
 
 #define LINKS_MAX 40 /* as many as the kernel follows */
 
-/* Redis opens its files by name, again and again: also where root's link to them leads through
- * something of another user's, that one must not be able to turn it. */
+/* Redis opens its files by name, again and again: where root's own link leads to them, no other
+ * user may be able to redirect any part of the way. */
 static bool leads_through_others(const struct datadir *d)
 {
     char path[PATH_MAX], target[PATH_MAX];
@@ -274,8 +274,8 @@ int datadir_open_aof(const struct datadir *d)
     return openat(d->dir_fd, DATADIR_AOF, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* What was planted in it before it was only root's. Takes the open directory; `below`: its name
- * in the data directory with a '/', or "". */
+/* Finds files planted before the directory was root's alone. Takes `fd`, the open directory,
+ * over; `below`: its name in the data directory with a '/', or "". */
 static bool has_only_roots(const struct datadir *d, const char *below, int fd)
 {
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -348,7 +348,7 @@ static enum status open_dir(struct datadir *d)
     return d->lock_fd < 0 ? STATUS_IO_ERROR : STATUS_OK;
 }
 
-/* Not blocking: it may be a pipe, and nobody at its other end. */
+/* Without blocking: it may be a pipe with nobody at its other end. */
 int datadir_open_file(const struct datadir *d, const char *name)
 {
     int fd =

@@ -27,7 +27,7 @@ static const char *hint(int error)
     }
 }
 
-/* `::` is everywhere, and hears IPv4, too; whatever the machine's net.ipv6.bindv6only says. */
+/* `::` hears IPv4, too, whatever the machine's net.ipv6.bindv6only says. */
 static void choose_families(int fd, const struct addrinfo *ai)
 {
     const struct sockaddr_in6 *address = (const void *)ai->ai_addr;
@@ -61,8 +61,9 @@ static int bind_to(const struct addrinfo *ai, const struct sockaddr *address)
     return bind(fd, address, ai->ai_addrlen) ? give_up(fd) : fd;
 }
 
-/* A port that the system chose goes with the listening, one that was asked for stays: so it is
- * asked for by a second socket, before the first one lets it go. -1 with errno. */
+/* With shutdown() a socket loses a port that the system chose, and keeps a port that was asked
+ * for. So a second socket asks for the chosen port, before the first one gives it up. -1 with
+ * errno. */
 static int bind_one(const struct addrinfo *ai)
 {
     struct sockaddr_storage chosen;
@@ -86,8 +87,9 @@ static bool is_missing_here(int error)
 }
 
 /* A name may have several addresses, and the machine may not have all of them: the first that
- * it has, IPv4 before IPv6. One that is taken is not passed over, because whoever knows this
- * node by that address would reach another program. -1 with the errno of the first. */
+ * it has, IPv4 before IPv6. An address whose port is taken is not skipped, because clients that
+ * know this node by that address would reach another program. -1 with the errno of the first.
+ */
 static int bind_first(const struct addrinfo *list)
 {
     int fd, first_error = 0;

@@ -14,18 +14,17 @@
  * `::` hears IPv4, too. IO_ERROR: the log says why, naming `key`; *fd is untouched. */
 enum status listen_open(const char *key, const char *host, unsigned port, int *fd) MUST_CHECK;
 
-/* The kernel sends nothing from an address that it does not have: who is connected with one
- * that has gone would wait for ever. Whoever is accepted behind this call hears his end from
- * there all the same. This takes the capability that moves the address; without it all is as it
- * was. */
+/* The kernel sends nothing from an address that has gone: a client connected with it would wait
+ * for ever. Connections accepted after this call can still send their end from there. Takes the
+ * capability that moves the address (CAP_NET_ADMIN); without it nothing changes. */
 void listen_outlive_address(int fd);
 
-/* From now on the kernel refuses who comes, and resets who has come and was not accepted. The
- * port stays taken. -1 is fine, above and below. */
+/* From now on the kernel refuses new connections, and resets those not accepted yet. The port
+ * stays taken. An `fd` of -1 is fine, above and below, too. */
 void listen_refuse(int fd);
 
-/* The contrary. IO_ERROR: another program listens there by now; the log says so, naming `key`.
- */
+/* Undoes listen_refuse(). IO_ERROR: another program listens there by now; the log says so,
+ * naming `key`. */
 enum status listen_again(const char *key, int fd) MUST_CHECK;
 
 /* Adds "address:port" as the system has it: port 0 is replaced by the one it chose. */

@@ -36,7 +36,7 @@ static void open_socket(struct notify *n, const char *address)
         LOG_WARN("warden", "$NOTIFY_SOCKET: cannot use %s: %s", address, strerror(errno));
 }
 
-/* 0: none is wanted, or of another process. */
+/* 0: no watchdog is wanted, or it is for another process. */
 static int64_t read_watchdog_ms(void)
 {
     const char *us = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
@@ -70,7 +70,8 @@ static void notify_fini(struct notify *n)
     n->fd = -1;
 }
 
-/* False: not now. One that has gone, or forbids it, has no use for it later either. */
+/* False: try again later. With a supervisor that is gone or refuses there is no point in that.
+ */
 static bool put(struct notify *n, const char *text)
 {
     ssize_t sent = sendto(n->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL,
@@ -79,7 +80,7 @@ static bool put(struct notify *n, const char *text)
     return sent >= 0 || (errno != EAGAIN && errno != ENOBUFS && errno != EINTR);
 }
 
-/* Behind what waits already: the newest of each kind counts, and is the last one. */
+/* Appends to the unsent text: of each kind the last one counts. */
 static void keep(struct notify *n, const char *text)
 {
     size_t len = strlen(n->unsent);
@@ -96,8 +97,8 @@ void notify_send(struct notify *n, const char *text)
         keep(n, text);
 }
 
-/* Tells the watchdog, if it is time to and `is_well`. Returns the ms until it wants to be
- * called again; -1: never. */
+/* Tells the watchdog, if it is time and `is_well`. Returns the ms until it wants to be called
+ * again; -1: never. */
 static int64_t notify_tick(struct notify *n, bool is_well, int64_t now_mono_ms)
 {
     if (n->fd < 0)

@@ -1,16 +1,15 @@
-/* What a supervisor like systemd is told over $NOTIFY_SOCKET (sd_notify(3)), and when. Without
+/* Tells a supervisor like systemd over $NOTIFY_SOCKET (sd_notify(3)) how the node is. Without
  * that socket nothing happens.
  *
- *   READY=1      the worker has reached its store, and in a cluster has joined; or it works,
- *                and that has not come about within TOLD_PATIENCE_MS: then requests wait, the
- *                node heals by itself, and a supervisor that kills it for being late would only
- *                make that later. Not before an embedded Redis answers: that may load its data
- *                for long
+ *   READY=1      the worker has reached its store and, in a cluster, joined; or it has worked
+ *                for TOLD_PATIENCE_MS without that: requests wait then, the node heals by
+ *                itself, and a supervisor that kills a late node only delays the healing. Never
+ *                before an embedded Redis answers, which may load its data for long
  *   RELOADING=1  SIGHUP, and READY=1 when the configuration has been read again
  *   STOPPING=1   the first request to stop
  *   STATUS=      for people: what the node does or waits for, whenever that changes
- *   WATCHDOG=1   twice per $WATCHDOG_USEC, while the warden's loop turns, and no child is there
- *                that SIGKILL does not end
+ *   WATCHDOG=1   twice per $WATCHDOG_USEC, while the warden's loop turns and no child survives
+ *                SIGKILL
  */
 #ifndef DUEQ_NODE_WARDEN_NOTIFY_H
 #define DUEQ_NODE_WARDEN_NOTIFY_H
@@ -40,12 +39,12 @@ void notify_send(struct notify *n, const char *text);
 
 #define TOLD_PATIENCE_MS 5000
 
-/* What is so at this moment. */
+/* The facts of this moment. */
 struct told_facts {
     bool is_stopping;
     bool waits_for_redis; /* the embedded one */
     enum child_state worker;
-    enum child_state redis; /* CHILD_IDLE: there is none, too */
+    enum child_state redis; /* CHILD_IDLE also where there is none */
     bool is_store_up;       /* for this worker */
 };
 
@@ -57,14 +56,15 @@ struct told {
     const char *status;    /* said last; NULL: nothing yet */
 };
 
-void told_init(struct told *t); /* takes what notify_init() takes */
+/* Takes $NOTIFY_SOCKET and systemd's other variables out of the environment. */
+void told_init(struct told *t);
 void told_fini(struct told *t);
 
-/* Says what is new. Returns the ms until it wants to be called again, -1: when something
+/* Says what is new. Returns the ms until it wants to be called again, -1: only when something
  * happens. */
 int64_t told_tick(struct told *t, const struct told_facts *now, int64_t now_mono_ms);
 
-/* Around the reading of the configuration. */
+/* Call before and after the configuration is read again. */
 void told_reloading(struct told *t, int64_t now_mono_us);
 void told_reloaded(struct told *t);
 

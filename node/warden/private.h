@@ -19,7 +19,7 @@ struct warden {
     struct datadir datadir;
     int port_fds[CONF_PORTS]; /* listening, -1: off */
     int peer_fd; /* of a cluster's node; until the worker has ended: see ha/peer/link.h */
-    uint64_t incarnation; /* by chance; all its workers have it */
+    uint64_t incarnation; /* random; the same for all its workers */
     int signal_fd;
     struct warden_vip vip;
     bool is_refusing; /* the clients' listeners refuse, while the virtual address leaves */

@@ -20,12 +20,12 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
-#include "node/warden/aof_sizes.h"
+#include "node/warden/aof_files.h"
 #include "node/capabilities.h"
 #include "node/warden/redis_text.h"
 
 #define PROBE_EVERY_MS  10
-#define PROBE_AGAIN_MS  100 /* it is there, but it loads */
+#define PROBE_AGAIN_MS  100 /* Redis is there, but still loads */
 #define REPORT_AFTER_MS 2000
 #define REPORT_EVERY_MS 5000
 #define WORDS_MAX_BYTES 4096
@@ -41,7 +41,7 @@ static uint64_t file_bytes(int dir_fd, const char *name)
     return !fstatat(dir_fd, name, &st, 0) && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 }
 
-/* Of all files that it consists of, without this one. */
+/* The bytes of all files of the append-only file, except this one. */
 static uint64_t aof_bytes(const struct datadir *d, struct bytes without)
 {
     bool is_one = bytes_equal(without, BYTES(AOF_OF_ONE_FILE));
@@ -108,7 +108,7 @@ static pid_t spawn(struct child *c)
         close_fd(&pipe_fds[0]);
         return -1;
     }
-    embedded_redis_read_log(r); /* the last words of the one before */
+    embedded_redis_read_log(r); /* the last lines of the process before */
     close_fd(&r->log_fd);
     close_fd(&r->probe_fd);
     buf_clear(&r->words);
@@ -137,7 +137,7 @@ static void remember(struct embedded_redis *r, struct bytes message)
         buf_drop(&r->words, strcspn(buf_text(&r->words), "\n") + 1);
 }
 
-/* The file was longer by so much when this process started. */
+/* How many bytes longer the file was when this process started. */
 static void note_cut(struct embedded_redis *r, struct bytes message)
 {
     struct bytes file;
@@ -147,7 +147,7 @@ static void note_cut(struct embedded_redis *r, struct bytes message)
         return;
     left += aof_bytes(r->datadir, file.len ? file : BYTES(AOF_OF_ONE_FILE));
     cut = r->aof_bytes > left ? r->aof_bytes - left : 0;
-    r->facts->cut_bytes += cut ? cut : 1; /* where it cannot be told, that it was */
+    r->facts->cut_bytes += cut ? cut : 1; /* unknown how much: at least that it was cut */
     LOG_WARN(
         "warden",
         "the append-only file in %s ended within a command, and %" PRIu64
@@ -157,8 +157,8 @@ static void note_cut(struct embedded_redis *r, struct bytes message)
         r->datadir->path, cut);
 }
 
-/* With `always` it ends itself then, and what a node sees is a connection that is refused. With
- * `everysec` it refuses to write, and goes on when it can. */
+/* With `always` Redis then ends itself, and the node sees its connection refused. With
+ * `everysec` Redis refuses to write, and goes on when it can. */
 static void note_cannot_write(struct embedded_redis *r, struct bytes message)
 {
     if (redis_text_writes_again(message))
@@ -246,7 +246,8 @@ void embedded_redis_exited(struct embedded_redis *r, const char *how, int64_t no
 
 /* ---- does it answer? ---- */
 
-/* Connects and asks; on failure there is no question and the time for the next one is set. */
+/* Connects and sends a probe; on failure there is none, and the time for the next one is set.
+ */
 static void ask(struct embedded_redis *r, int64_t now)
 {
     static const char question[] = "PING\r\n";
@@ -278,7 +279,7 @@ void embedded_redis_read_probe(struct embedded_redis *r, int64_t now_mono_ms)
     r->has_answered = true;
     if (!is_loading) {
         r->facts->cannot_write = false;
-        aof_sizes_remove(r->datadir); /* the facts have it, and the files change from now on */
+        aof_mark_remove(r->datadir); /* the facts have it, and the files change from now on */
     }
     child_heard(&r->child, !is_loading, now_mono_ms);
 }
@@ -345,7 +346,7 @@ static char *find_program(const char *program)
     return found;
 }
 
-/* What a file says, as far as there is room: of /proc and /sys they are short. */
+/* The file's text, as far as there is room: files of /proc and /sys are short. */
 static struct bytes read_text(const char *path, char *room, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -355,9 +356,9 @@ static struct bytes read_text(const char *path, char *room, size_t size)
     return bytes_of(room, len > 0 ? (size_t)len : 0);
 }
 
-/* A part of what there is, because a rewrite of the file copies what is written meanwhile. The
- * limit of each control group counts that this one is in. In a container of version 1 the path
- * is that of the machine, and only its end is there. */
+/* A part of the memory there is, because a rewrite of the file copies pages written meanwhile.
+ * The limits of this process's control group and all groups above count. In a container with
+ * control groups of version 1 the path is the machine's, and only its end exists. */
 static uint64_t memory_by_default(void)
 {
     char groups[2048], meminfo[256], limit[64];
@@ -411,12 +412,12 @@ static enum status check_socket_path(const char *path)
     return STATUS_IO_ERROR;
 }
 
-/* Was its file shortened since it ended well? Told with each start until one has succeeded; a
- * strict node waits for somebody. */
+/* Was the file shortened since Redis ended well? Logged at each start until one has succeeded;
+ * a strict node refuses to start until an operator decides. */
 static enum status look_at_mark(struct embedded_redis *r, bool is_strict)
 {
     const char *path = r->datadir->path;
-    uint64_t missing = aof_sizes_missing(r->datadir);
+    uint64_t missing = aof_mark_missing(r->datadir);
 
     if (missing && is_strict) {
         LOG_ERROR(
@@ -430,7 +431,7 @@ static enum status look_at_mark(struct embedded_redis *r, bool is_strict)
     }
     r->facts->cut_bytes += missing;
     if (missing)
-        aof_sizes_keep_loss(r->datadir, missing);
+        aof_mark_keep_loss(r->datadir, missing);
     if (missing)
         LOG_WARN("warden",
                  "the append-only file in %s is %" PRIu64
@@ -440,60 +441,66 @@ static enum status look_at_mark(struct embedded_redis *r, bool is_strict)
     return STATUS_OK;
 }
 
-/* Whatever comes before a start has succeeded, the next one knows of the loss. False, with
- * errno: it could not. */
-static bool put_aside(struct embedded_redis *r, uint64_t unlisted)
+/* The loss is marked first, so that the next start knows of it whatever happens before. False,
+ * with errno: not all was put aside. */
+static bool put_aside(struct embedded_redis *r, const struct aof_unlisted *unlisted)
 {
+    uint64_t lost = r->facts->cut_bytes + unlisted->bytes;
     int error;
 
-    aof_sizes_keep_loss(r->datadir, r->facts->cut_bytes + unlisted);
-    if (aof_put_aside(r->datadir) == STATUS_OK)
+    aof_mark_keep_loss(r->datadir, lost);
+    if (aof_put_aside(r->datadir, unlisted) == STATUS_OK)
         return true;
     error = errno;
-    aof_sizes_remove(r->datadir);
-    if (r->facts->cut_bytes)
-        aof_sizes_keep_loss(r->datadir, r->facts->cut_bytes);
+    lost -= aof_unlisted(r->datadir).bytes;
+    aof_mark_remove(r->datadir);
+    if (lost)
+        aof_mark_keep_loss(r->datadir, lost);
     errno = error;
     return false;
 }
 
-/* Redis would not read files that its list lacks, and overwrite some. All are put aside; a
- * strict node waits for somebody. */
+/* Redis would not read files that its list lacks, and overwrite some. They are put aside; a
+ * strict node refuses to start until an operator decides. */
 static enum status look_at_list(struct embedded_redis *r, bool is_strict)
 {
     const char *path = r->datadir->path;
-    char name[NAME_MAX + 1];
-    uint64_t unlisted = aof_unlisted(r->datadir, name);
-    const char *what = *name ? "does not list " : "is missing";
+    struct aof_unlisted unlisted = aof_unlisted(r->datadir);
+    bool is_tail = unlisted.is_tail;
+    struct buf what = BUF_INIT;
+    enum status status = STATUS_IO_ERROR;
 
-    if (!unlisted)
+    if (!unlisted.bytes)
         return STATUS_OK;
+    buf_printf(&what,
+               "%s/" DATADIR_AOF "/appendonly.aof.manifest %s%s, so Redis would not "
+               "read %" PRIu64 " bytes of files there",
+               path, *unlisted.name ? "does not list " : "is missing", unlisted.name,
+               unlisted.bytes);
     if (is_strict) {
         LOG_ERROR("warden",
-                  "%s/" DATADIR_AOF "/appendonly.aof.manifest %s%s, so Redis would not read "
-                  "%" PRIu64 " bytes of files there, and store.strict is on: jobs that were "
-                  "acknowledged would be missing. Restore that list, or a backup; or start "
-                  "once with store.strict: false, which puts all of the directory aside and "
-                  "begins with an empty store",
-                  path, what, name, unlisted);
-        return STATUS_IO_ERROR;
-    }
-    if (!put_aside(r, unlisted)) {
+                  "%s, and store.strict is on: jobs that were acknowledged would be missing. "
+                  "Restore that list, or a backup; or start once with store.strict: false, "
+                  "which puts %s",
+                  buf_text(&what),
+                  is_tail ? "those files aside and begins with what came before them"
+                          : "all of the directory aside and begins with an empty store");
+    } else if (!put_aside(r, &unlisted)) {
         LOG_ERROR("warden",
-                  "%s/" DATADIR_AOF "/appendonly.aof.manifest %s%s, so Redis would overwrite "
-                  "or not read %" PRIu64 " bytes of files there, and the directory cannot be "
-                  "renamed to " AOF_ASIDE ": %s",
-                  path, what, name, unlisted, strerror(errno));
-        return STATUS_IO_ERROR;
+                  "%s but overwrite some, and \"" AOF_ASIDE "\" cannot be put behind "
+                  "the name of %s: %s",
+                  buf_text(&what), is_tail ? "those files" : "the directory", strerror(errno));
+    } else {
+        LOG_WARN("warden",
+                 "%s: \"" AOF_ASIDE "\" stands behind the name of %s now, and the store begins "
+                 "%s: jobs that were acknowledged are missing. Restore that list, or a backup",
+                 buf_text(&what), is_tail ? "those files" : "the directory",
+                 is_tail ? "as it was before them" : "empty");
+        r->facts->cut_bytes += unlisted.bytes;
+        status = STATUS_OK;
     }
-    LOG_WARN("warden",
-             "%s/" DATADIR_AOF "/appendonly.aof.manifest %s%s, so Redis would not read %" PRIu64
-             " bytes of files there: that directory is %s/" AOF_ASIDE " now, and the store "
-             "begins empty: jobs that were acknowledged are missing. Restore that list, or a "
-             "backup",
-             path, *name ? "did not list " : "was missing", name, unlisted, path);
-    r->facts->cut_bytes += unlisted;
-    return STATUS_OK;
+    buf_fini(&what);
+    return status;
 }
 
 enum status embedded_redis_init(struct embedded_redis *r,

@@ -1,14 +1,14 @@
-/* The node's own redis-server, for whoever has none: a child of the warden, on a unix socket
- * in the data directory, with the append-only file on.
+/* The embedded Redis, for an installation without one: a redis-server as a child of the warden,
+ * on a unix socket in the data directory, with the append-only file on.
  *
  * It inherits the directory's lock and gets SIGTERM when the warden dies, so a second one
  * never opens the same files. It is in a process group of its own: Ctrl-C in a terminal
- * reaches the warden, which stops the worker first. A small question over the socket tells
- * when it answers.
+ * reaches the warden, which stops the worker first. A probe over the socket tells when it
+ * answers.
  *
- * Its log lines come through a pipe into ours, as the module "redis-server". What it says
- * coming and going is turned down, because it greets and waves in warnings; when it ends
- * before it works, these are repeated as errors.
+ * Its log lines come through a pipe into ours, as the module "redis-server". Its messages at
+ * start and end are logged at a lower level, because Redis marks even greetings as warnings;
+ * when it ends before it works, its last warnings are repeated as errors.
  */
 #ifndef DUEQ_NODE_WARDEN_REDIS_H
 #define DUEQ_NODE_WARDEN_REDIS_H
@@ -25,9 +25,9 @@ struct embedded_redis_options {
     int64_t backoff_max_ms;
 };
 
-/* For the worker: in memory that it has, too. */
+/* For the worker: in memory that both processes share. */
 struct embedded_redis_facts {
-    _Atomic uint64_t cut_bytes; /* that its file lacked when it was loaded, in all processes */
+    _Atomic uint64_t cut_bytes; /* missing in its file at loading, of all processes so far */
     _Atomic bool cannot_write;  /* its file; until it can, or the next process works */
 };
 
@@ -36,7 +36,7 @@ struct embedded_redis {
     const struct datadir *datadir;
     char *program;     /* absolute where it is a path: the child changes its directory */
     char *socket_path; /* as the worker connects to it */
-    bool has_answered; /* this process, and be it that it is loading */
+    bool has_answered; /* this process has, even if only that it is loading */
 
     int log_fd; /* -1: no process writes to it */
     char line[1024];
@@ -45,7 +45,7 @@ struct embedded_redis {
     uint64_t aof_bytes; /* of its file, when this process was started */
     struct embedded_redis_facts *facts;
 
-    int probe_fd; /* -1: no question is on its way */
+    int probe_fd; /* -1: no probe is on its way */
     int64_t probe_mono_ms;
     int64_t report_mono_ms; /* next word about how long it takes */
 };
@@ -63,10 +63,10 @@ void embedded_redis_fini(struct embedded_redis *r);
 void embedded_redis_read_log(struct embedded_redis *r);
 void embedded_redis_read_probe(struct embedded_redis *r, int64_t now_mono_ms);
 
-/* child_exited(), after its last words. */
+/* child_exited(), after the process's last log lines. */
 void embedded_redis_exited(struct embedded_redis *r, const char *how, int64_t now_mono_ms);
 
-/* child_tick() and the questions. Returns the ms until the next call, -1: none. */
+/* child_tick() and the probes. Returns the ms until the next call, -1: none. */
 int64_t embedded_redis_tick(struct embedded_redis *r, int64_t now_mono_ms);
 
 #endif

@@ -101,7 +101,7 @@ enum log_level redis_text_log_line(struct bytes line, struct bytes *message)
     return mark == '*' ? LEVEL_INFO : LEVEL_WARN;
 }
 
-/* Behind the first place where it is; NULL at: it is not there. */
+/* The text behind the first `what`; `at` is NULL: it is not there. */
 static struct bytes behind(struct bytes text, const char *what)
 {
     const char *at = memmem(text.at, text.len, what, strlen(what));

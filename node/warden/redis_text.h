@@ -28,27 +28,29 @@ void redis_text_conf(struct buf *to, const struct redis_text_options *options);
  * other form (the dynamic linker's, say) is a warning as a whole. */
 enum log_level redis_text_log_line(struct bytes line, struct bytes *message);
 
-/* Does this message say that it cuts its append-only file? Then which, borrowed from it ("": it
- * has only one), and after how many bytes. */
+/* Does the message say that Redis cuts its append-only file? `file`, borrowed from the message,
+ * is which ("": the only one), `offset` after how many bytes. */
 bool redis_text_cuts(struct bytes message, struct bytes *file, uint64_t *offset);
 
-/* Does it say that it cannot write its append-only file? A full disk, mostly: Redis says less.
- */
+/* Does the message say that Redis cannot write its append-only file? Mostly a full disk, which
+ * Redis does not say. */
 bool redis_text_cannot_write(struct bytes message);
 
-/* That it could not, and can now? With `appendfsync everysec` it does not end meanwhile. */
+/* Does the message say that Redis can write again? With `appendfsync everysec` it does not end
+ * meanwhile. */
 bool redis_text_writes_again(struct bytes message);
 
-/* Does it say that the system lets it not read or write something? It rarely says what. */
+/* Does the message say that the system denies Redis to read or write something? It rarely says
+ * what. */
 bool redis_text_is_denied(struct bytes message);
 
-/* Does it say that it would have to cut its file, and must not? */
+/* Does the message say that Redis would have to cut its file, and must not? */
 bool redis_text_must_not_cut(struct bytes message);
 
 /* Where the limit of memory of a process's control group is, from its /proc/self/cgroup. */
 void redis_text_limit_path(struct buf *to, struct bytes groups);
 
-/* From there to that of the group above; false: there is none. */
+/* Changes the path to that of the group above; false: there is none. */
 bool redis_text_limit_above(struct buf *path);
 
 /* How much memory a process may have: the machine's, from /proc/meminfo, or what the text of a

@@ -28,7 +28,7 @@ struct session_end {
     void (*close_all)(void *arg);
     void *arg;
 
-    struct session_ending { /* a child that is at it */
+    struct session_ending { /* a child that ends a session */
         pid_t pid;          /* 0: none */
         int64_t since_mono_ms;
     } endings[SESSION_ENDINGS];
@@ -41,9 +41,8 @@ void session_end_start(struct session_end *e, const struct coord_credentials *wh
 /* waitpid() has returned `pid`: was it e's child? Says how long it took. */
 bool session_end_exited(struct session_end *e, pid_t pid, int status, int64_t now_mono_ms);
 
-/* At a stop: for how many ms more it is worth while to wait for the children; -1: none is at
- * it. Where servers answer it takes some milliseconds, and where none does it would take a
- * timeout. */
+/* At a stop: how many ms more to wait for the children; -1: there is none. A child takes some
+ * milliseconds where servers answer, and a session timeout where none does. */
 int64_t session_end_wait_ms(const struct session_end *e, int64_t now_mono_ms);
 
 #endif

@@ -12,10 +12,10 @@
 #include "ha/coord/zk_client.h"
 #include "node/warden/listen.h"
 
-/* What a killed predecessor left behind may still have to write its last file. */
+/* A Redis left behind by a killed predecessor may still have to write its last file. */
 #define LOCK_WAIT_MS 15000
 
-/* What the embedded Redis gets of node.stop_timeout for its last write: a part, or this. */
+/* The embedded Redis gets a part of node.stop_timeout for its last write, or this. */
 #define REDIS_STOP_PART   4
 #define REDIS_STOP_MAX_MS 1000
 
@@ -85,7 +85,7 @@ static void share_stop_timeout(struct warden *w)
     w->redis.child.stop_timeout_ms = redis_ms;
 }
 
-/* A leader that hangs has lost its lead after 2T/3: it is to be gone by then. */
+/* A hanging leader has lost its lead after 2T/3, and must be gone by then. */
 static int64_t silence_max_ms(const struct conf *conf)
 {
     int64_t half_ms = conf->ha.session_ms / 2;
@@ -95,7 +95,7 @@ static int64_t silence_max_ms(const struct conf *conf)
     return conf->warden.hang_timeout_ms;
 }
 
-/* In the child that ends a session: all of the warden's, but not the log. */
+/* In the child that ends a session: closes the warden's descriptors, except the log. */
 static void close_all(void *arg)
 {
     struct warden *w = arg;
@@ -130,7 +130,7 @@ static void prepare_worker(struct warden *w, int (*run_worker)(void *arg, int ch
     w->worker.child.backoff_max_ms = w->conf->warden.backoff_max_ms;
 }
 
-/* What goes wrong up to here is told on standard error, where somebody is looking. */
+/* Errors before this call go to standard error, where the operator looks. */
 static enum status open_log(struct warden *w)
 {
     struct log_options options = conf_log_options(w->conf);

@@ -48,9 +48,10 @@ static enum status try_packets(void)
 
 /* ---- one node of a machine ---- */
 
-/* Two would take the address from each other, and neither hears it: both have the same hardware
- * address. The name is one of the network namespace, as the address is, and goes with the
- * process; children that are no programs close it. */
+/* Two nodes of one machine would take the address from each other, and neither would hear it:
+ * both have the same hardware address. The lock is an abstract socket name: it belongs to the
+ * network namespace, as the address does, and goes with the process; forked children close it.
+ */
 static enum status lock_one(int *lock, const struct vip_address *a)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
@@ -201,7 +202,8 @@ int64_t warden_vip_renew(struct warden_vip *v, const struct warden_vip_word *wor
     return VIP_RENEW_MS;
 }
 
-/* What the last renewal before the lease's end leaves, and a part of it for a busy machine. */
+/* Half of the address's life after the last renewal before the lease's end: the rest is for a
+ * busy machine. */
 #define OUTLIVES_LEASE_MS ((VIP_LIFETIME_S * 1000 - VIP_RENEW_MS) / 2)
 
 int64_t warden_vip_hang_by(const struct warden_vip *v, const struct warden_vip_word *word,
@@ -238,7 +240,7 @@ static void on_heard(void *arg, const struct vip_address *a, const char *mac)
     v->leaving &= ~(1u << i);
 }
 
-/* Is it here, and would its successor be heard? */
+/* Is the address here, and would another host be heard to take it? */
 static bool hear_of(struct warden_vip *v, size_t i)
 {
     const struct vip_address *a = &v->addresses.at[i];

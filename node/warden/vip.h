@@ -1,10 +1,10 @@
 /* The warden's part of the virtual address. Whatever can be wrong with it is found before
  * anything runs, not at the first failover.
  *
- * A worker that hangs does not renew the address. The warden does, while the worker's lease
- * lasts, until it has waited for the worker that it kills: else the kernel could not tell the
- * clients of that end. A second to live is enough for it, and no more than enough for the next
- * leader, who may lead milliseconds later where the warden dies as well.
+ * A worker that hangs does not renew the address. The warden renews it while the worker's lease
+ * lasts, until the killed worker is reaped: else the kernel could not tell the clients of the
+ * worker's end. Each renewal is for one second: enough for that, and bearable for the next
+ * leader, which may lead milliseconds later where the warden dies as well.
  *
  * A worker that has died leaves the address behind. It stays, not renewed, until another host
  * is heard to have it, WARDEN_VIP_LEAVING_MS at most: a frame that nobody takes is sent again
@@ -25,8 +25,8 @@
 
 struct warden_vip {
     struct vip_addresses addresses; /* none: there is no virtual address, or the hook's */
-    int locks[VIP_ADDRESSES_MAX];   /* one node of a machine each; -1: not locked */
-    struct vip_link *link; /* NULL: the same; or this process is a child of the warden's */
+    int locks[VIP_ADDRESSES_MAX];   /* each held by one node of a machine; -1: not locked */
+    struct vip_link *link; /* NULL: no virtual address, or this is a child of the warden */
     int64_t renewed_mono_ms;
     unsigned leaving; /* bits, by place in `addresses`: kept until another host is heard */
     int64_t leave_by_mono_ms;
@@ -34,15 +34,15 @@ struct warden_vip {
 };
 
 /* Capabilities, sockets, interface, and that nobody has configured the address on this machine.
- * What a predecessor of this node has left is removed, so it must be gone: after the data
- * directory's lock. Another node of this machine that has it is no predecessor: refused.
- * IO_ERROR: the log says what to do. */
+ * An address that a predecessor of this node has left is removed; so call with the data
+ * directory's lock, when the predecessor is gone. IO_ERROR: refused, also where another node of
+ * this machine has the address; the log says what to do. */
 enum status warden_vip_init(struct warden_vip *v, const struct conf *conf) MUST_CHECK;
 void warden_vip_fini(struct warden_vip *v); /* removes the address, if it is still here */
 
-/* What is known of a worker. */
+/* The last word of a worker. */
 struct warden_vip_word {
-    int64_t heard_mono_ms; /* last; one that works is heard each VIP_RENEW_MS or oftener */
+    int64_t heard_mono_ms; /* last; a healthy worker is heard each VIP_RENEW_MS or oftener */
     int64_t until_boot_ms; /* its lease ends; 0: it has none */
 };
 
@@ -52,13 +52,13 @@ struct warden_vip_word {
 int64_t warden_vip_hang_by(const struct warden_vip *v, const struct warden_vip_word *word,
                            int64_t silence_max_ms, int64_t now_mono_ms, int64_t now_boot_ms);
 
-/* In its place, VIP_RENEW_MS after it was heard last and so often while its lease lasts: an
- * address that is here is renewed; what is not is not put. Returns the ms until it
- * wants to be called again, -1: not for this word. */
+/* Renews in the worker's place, every VIP_RENEW_MS after its last word, while its lease lasts.
+ * An address that is not here is not put. Returns the ms until it wants to be called again, -1:
+ * not for this word. */
 int64_t warden_vip_renew(struct warden_vip *v, const struct warden_vip_word *word,
                          int64_t now_mono_ms, int64_t now_boot_ms);
 
-/* waitpid() has returned the worker: all go at once. */
+/* waitpid() has returned the worker: removes all addresses at once. */
 void warden_vip_remove(struct warden_vip *v);
 
 /* The same, but each stays until another host is heard to have it. False: none is here. To be
@@ -66,15 +66,16 @@ void warden_vip_remove(struct warden_vip *v);
 bool warden_vip_leave(struct warden_vip *v, int64_t now_mono_ms);
 bool warden_vip_is_leaving(const struct warden_vip *v);
 
-/* Descriptors for poll(); how many. Then warden_vip_hear(). */
+/* Fills in the descriptors for poll(), and returns how many; after poll() call
+ * warden_vip_hear(). */
 size_t warden_vip_fds(const struct warden_vip *v, struct pollfd fds[VIP_ADDRESSES_MAX]);
 void warden_vip_hear(struct warden_vip *v);
 
-/* Removes those that nobody was heard to have in time. Returns the ms until it wants to be
- * called again, -1: none is left. */
+/* Removes the addresses whose time is over without another host heard. Returns the ms until it
+ * wants to be called again, -1: none is left. */
 int64_t warden_vip_tick(struct warden_vip *v, int64_t now_mono_ms);
 
-/* In a child of the warden's: it is none of its business. */
+/* In a child of the warden: closes what it inherited; the address stays. */
 void warden_vip_close(struct warden_vip *v);
 
 #endif

@@ -15,7 +15,7 @@
 #include "base/build.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "node/warden/aof_sizes.h"
+#include "node/warden/aof_files.h"
 #include "node/worker.h"
 #include "node/capabilities.h"
 #include "node/journal.h"
@@ -66,7 +66,7 @@ static void stop(struct warden *w, const char *reason, int exit_code, int64_t no
     w->exit_code = exit_code;
     w->phase = WARDEN_STOP_WORKER;
     w->stop_mono_ms = now;
-    warden_close_ports(w); /* the worker closes its own: no new clients from now on */
+    warden_close_ports(w); /* the worker closes its copies, and no new clients come */
     child_stop(&w->worker.child, reason, now);
 }
 
@@ -77,8 +77,8 @@ static void force(struct warden *w, const char *reason, int64_t now)
     w->is_forced = true;
 }
 
-/* A stop is only as orderly as the ends that it asked for. SIGTERM may find a Redis that has
- * not yet got as far as handling it, or one that is just failing to start. */
+/* A stop is graceful only when its children ended so. SIGTERM may meet a Redis that does not
+ * handle it yet, or one that is just failing to start. */
 static void judge_end(struct warden *w, const struct child *child, int status)
 {
     bool is_orderly =
@@ -93,8 +93,9 @@ static bool is_death(int status)
     return !WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS;
 }
 
-/* Its process is gone: now, and not before. The next worker starts meanwhile. One that ended in
- * order has said so itself, and still left a session that no server has confirmed as closed. */
+/* Only now that the worker's process is gone. The next worker starts meanwhile. A worker that
+ * ended gracefully has written its journal itself, but may have left a session that no server
+ * confirmed as closed. */
 static void end_session(struct warden *w, int status, int64_t now)
 {
     assert(w->worker.child.pid == 0);
@@ -106,10 +107,10 @@ static void end_session(struct warden *w, int status, int64_t now)
     w->worker.session = (struct coord_credentials){0};
 }
 
-/* Another node is about to lead: the address waits for it, and who comes is refused at once.
- * Where there is no session to be ended nobody leads sooner for that; where the worker knew of
- * nobody else nobody is waited for. Should that be wrong the address has gone all the same
- * before another one leads, and clients notice a second later. */
+/* Another node is about to lead: the address stays until then, and new clients are refused at
+ * once. Not so without a session to end (nobody leads sooner then), or where the worker knew of
+ * no other node. If the worker was wrong, the address is still gone before another node leads,
+ * and clients notice a second later. */
 static void let_address_go(struct warden *w, int status, int64_t now)
 {
     if (is_death(status) && w->worker.session.session && !w->worker.is_alone &&
@@ -123,7 +124,7 @@ static void let_address_go(struct warden *w, int status, int64_t now)
     }
 }
 
-/* The address has gone, or nobody wants it. */
+/* The address has gone, or no other node took it. */
 static void accept_again(struct warden *w, int64_t now)
 {
     bool is_taken = false;
@@ -135,8 +136,8 @@ static void accept_again(struct warden *w, int64_t now)
         stop(w, "another program has taken a port of this node", EXIT_FAILURE, now);
 }
 
-/* A program that moves the address must not do so any more when another node has it. It is
- * killed with all that it has started, as long as nobody knows of the death. */
+/* A program that moves the address must not do so when another node has it. So it is killed,
+ * with all that it has started, before another node knows of the worker's death. */
 static void end_program(struct warden *w)
 {
     if (w->worker.program > 0 && !kill(-w->worker.program, SIGKILL))
@@ -145,9 +146,9 @@ static void end_program(struct warden *w)
     w->worker.program = 0;
 }
 
-/* First what must not reach into another node's lead, then the session, whose end begins that.
- * What fitted once will fit again: then something passing is in the way, and the worker is
- * restarted like any other. */
+/* First ends what must not reach into another node's lead, then the session, whose end begins
+ * that lead. EX_CONFIG counts only before a worker has had its store: a configuration that
+ * fitted once will fit again, and the worker is restarted. */
 static void on_worker_exit(struct warden *w, int status, const char *how, int64_t now)
 {
     worker_child_read_channel(&w->worker, now); /* its last words */
@@ -161,7 +162,7 @@ static void on_worker_exit(struct warden *w, int status, const char *how, int64_
         stop(w, "the worker says that the configuration is wrong", EX_CONFIG, now);
 }
 
-/* A Redis that gives up by itself and has never worked, because its file is damaged, say,
+/* A Redis that has never worked and ends by itself, for example because its file is damaged,
  * will not do better the next time. */
 static void on_redis_exit(struct warden *w, int status, const char *how, int64_t now)
 {
@@ -170,7 +171,7 @@ static void on_redis_exit(struct warden *w, int status, const char *how, int64_t
 
     judge_end(w, &w->redis.child, status);
     if (!w->redis.child.is_wanted && has_worked && !is_death(status))
-        aof_sizes_write(w->redis.datadir);
+        aof_mark_write(w->redis.datadir);
     embedded_redis_exited(&w->redis, how, now);
     if (w->phase == WARDEN_RUN && WIFEXITED(status) && !w->redis.child.was_up) {
         stop(w, "the embedded Redis cannot start, see its own words above", EXIT_FAILURE, now);
@@ -241,7 +242,7 @@ static int64_t sooner(int64_t a_ms, int64_t b_ms)
     return a_ms < b_ms ? a_ms : b_ms;
 }
 
-/* It has its own part of node.stop_timeout, and what the worker has left of its. */
+/* Redis has its own part of node.stop_timeout, and the rest that the worker has left. */
 static void stop_redis(struct warden *w, int64_t now)
 {
     int64_t left_ms = w->stop_mono_ms + w->conf->node.stop_timeout_ms - now;
@@ -251,8 +252,8 @@ static void stop_redis(struct warden *w, int64_t now)
     child_stop(&w->redis.child, "the worker has stopped", now);
 }
 
-/* How long the warden still waits for the children that end sessions. They end by themselves,
- * but not where it is process 1 of a container. */
+/* How long the warden still waits for the children that end sessions. They would end by
+ * themselves, but not where the warden is process 1 of a container. */
 static int64_t last_wait_ms(const struct warden *w, int64_t now)
 {
     int64_t left_ms = w->stop_mono_ms + w->conf->node.stop_timeout_ms - now;
@@ -280,8 +281,8 @@ static void advance(struct warden *w, int64_t now)
         w->phase = WARDEN_DONE;
 }
 
-/* How much of the worker's silence may be this process's own: if it did not run for longer
- * (a frozen machine), the worker may not have run either, and gets its time anew. */
+/* If this process itself did not run for longer than that (a frozen machine), the worker may
+ * not have run either, and gets its time anew. */
 static int64_t stall_max_ms(const struct warden *w)
 {
     return w->worker.child.silence_max_ms / 4;
@@ -335,7 +336,7 @@ static int64_t tick(struct warden *w, int64_t now)
                   sooner(children_ms, tell(w, now)));
 }
 
-/* Sleeps, then learns what happened: all of it, before anything is decided by the time. */
+/* Sleeps, then learns all that happened, before anything is decided by the time. */
 static void wait_and_learn(struct warden *w, int64_t wait_ms)
 {
     struct pollfd fds[OWN_FDS + VIP_ADDRESSES_MAX] = {

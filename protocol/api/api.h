@@ -5,7 +5,7 @@
  *   jobs.c            push, acknowledge, release, and what else is done to a job
  *   consume.c         pop, and deliveries to follow
  *   topics.c          topics, their jobs, their settings
- *   cluster.c         who leads, and what an operator wants of that
+ *   cluster.c         who leads, and operators' requests
  *   status.c          health, /v1/status, openapi.yaml
  *   metrics*.c        /metrics
  *   call.c            a request that is one operation, or many
@@ -42,21 +42,21 @@ struct api_node {
     void *arg;
 };
 
-/* What its handlers need. Filled in by its owner, which keeps it for the server's life. */
+/* What the handlers need. The owner fills it in, and keeps it for the server's life. */
 struct api {
     struct queue *queue;
     struct loop *loop;
     struct http *http; /* the server that serves it */
     struct api_node node;
-    unsigned metrics_topics; /* that have series of their own; 0: none */
+    unsigned metrics_topics; /* topics with series of their own; 0: none */
     int64_t start_mono_ms;
 };
 
 /* For http_new(), with a struct api as its argument. */
 extern const struct http_app api_app;
 
-/* The cluster as it is now, in `room`; NULL: this node is standalone. Of one that is, `may_act`
- * and `refused` are in `room`. */
+/* Reads the cluster as it is now into `room`, and returns it. NULL: this node is standalone;
+ * `room` then has its `may_act` and `refused`. */
 const struct cluster_status *api_cluster_read(const struct api *api,
                                               struct cluster_status *room);
 

@@ -53,9 +53,9 @@ static const struct route routes[] = {
 
     {"GET", BYTES("/v1/status"), status_get, .body = ROUTE_NO_BODY},
     {"GET", BYTES("/v1/openapi.yaml"), openapi_get, .body = ROUTE_NO_BODY},
-    {"GET", BYTES("/"), openapi_lead, .body = ROUTE_NO_BODY},
-    {"GET", BYTES("/v1"), openapi_lead, .body = ROUTE_NO_BODY},
-    {"GET", BYTES("/v1/"), openapi_lead, .body = ROUTE_NO_BODY},
+    {"GET", BYTES("/"), openapi_redirect, .body = ROUTE_NO_BODY},
+    {"GET", BYTES("/v1"), openapi_redirect, .body = ROUTE_NO_BODY},
+    {"GET", BYTES("/v1/"), openapi_redirect, .body = ROUTE_NO_BODY},
 
     {"GET", BYTES("/health/live"), health_live, .is_for_monitors = true},
     {"GET", BYTES("/health/ready"), health_ready, .is_for_monitors = true},

@@ -15,7 +15,7 @@ struct call {
     void (*answer)(struct exchange *x, const struct op *op);
 };
 
-/* The rest of a number's range is checked before: these are told by the store's clock. */
+/* Other ranges are checked before; only the store's clock can judge these. */
 static const char *api_text_of(const struct op *op)
 {
     if (op->status == STATUS_OUT_OF_RANGE && op->verb == OP_PUSH)
@@ -65,8 +65,8 @@ static void on_done(struct op *op)
     free(call);
 }
 
-/* Who has ended its side and still reads is told that nothing happened. A node that stops waits
- * for what it has taken. */
+/* A client that has ended its side and still reads is told that nothing happened. A stopping
+ * node finishes the operations that it has taken. */
 static void on_cancel_wait(struct exchange *x)
 {
     struct call *call = x->handler;
@@ -126,7 +126,7 @@ bool api_expect_nothing(struct exchange *x)
 struct item {
     struct op op;
     struct batch *batch;
-    size_t at; /* its result in the batch's text */
+    size_t at; /* of its result in the batch's text */
     size_t len;
 };
 
@@ -190,7 +190,7 @@ static void on_batch_done(struct op *op)
         finish(b);
 }
 
-/* As for a single one: see api_call.c. */
+/* As on_cancel_wait() of a single operation. */
 static void on_batch_cancel(struct exchange *x)
 {
     struct batch *b = x->handler;

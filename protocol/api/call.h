@@ -1,7 +1,7 @@
-/* A request that is one operation: handed to the queue, answered with what came of it.
+/* A request that is one operation: handed to the queue, answered with its result.
  *
- * The operation borrows from the exchange, which lives until it is answered; that is once the
- * queue is through with it, whatever becomes of the client.
+ * The operation borrows from the exchange. The exchange lives until its answer, which comes
+ * after the operation's end, whatever becomes of the client.
  */
 #ifndef DUEQ_PROTOCOL_API_CALL_H
 #define DUEQ_PROTOCOL_API_CALL_H
@@ -12,34 +12,35 @@
 
 #define API_WAIT_MAX_MS 3600000 /* of a long poll */
 
-/* Submits a copy of `op`; its topic is the path's. `answer` is called when it went well, and
- * answers; all else is answered by its status. */
+/* Submits a copy of `op` with the path's topic. When the operation ends OK, `answer` is called
+ * and must answer; any other status is answered here. */
 void api_call(struct exchange *x, const struct op *op,
               void (*answer)(struct exchange *x, const struct op *op));
 
-/* Answers it so. Of a bucket that is not reached while others are, it says which, and why. */
+/* Answers with the status of `op`, which is not OK. Where only its bucket is unreached, the
+ * text says which one, and why. */
 void api_reply_failure(struct exchange *x, const struct op *op);
 
 /* 204: done, and nothing to say. */
 void api_answer_nothing(struct exchange *x, const struct op *op);
 
-/* The body, as JSON. False: it is none, that was answered, and the exchange is gone. */
+/* The body, as JSON. False: it is not JSON; that was answered, and the exchange is gone. */
 bool api_read_body(struct exchange *x, struct bytes *value);
 
-/* No body is wanted, and none that says anything came. False: one did, as above. */
+/* Expects no body, or one that says nothing. False: as above. */
 bool api_expect_nothing(struct exchange *x);
 
 /* Answers a request that the codec has refused. */
 void api_refuse(struct exchange *x, enum status status, const struct api_why *why);
 
-/* Which of `words` (NULL: a gap) the parameter is. False: none of them, or it was not given;
- * that was answered, and the exchange is gone. */
+/* The index of the parameter's value in `words` (NULL: a gap). False: none of them, or not
+ * given; that was answered, and the exchange is gone. */
 bool api_query_word(struct exchange *x, const char *name, const char *const *words,
                     unsigned count, unsigned *out);
 
-/* A request that is many operations, each with a result of its own, all in flight together:
- * each succeeds or fails alone. Their results are written as they come, in whatever order, and
- * put into {"results":[...]} in theirs when the last is there.
+/* A request of many operations, all in flight together: each succeeds or fails alone. The
+ * results are written as they come, in any order; when the last is there, {"results":[...]} has
+ * them in the order of the request.
  *
  *   b = batch_new(x, count, add);
  *   batch_submit or batch_refuse, at most `count` times;
@@ -48,14 +49,14 @@ bool api_query_word(struct exchange *x, const char *name, const char *const *wor
 
 struct batch;
 
-/* `add` writes what came of an operation that went well. */
+/* `add` writes the result of an operation that ended OK. */
 struct batch *batch_new(struct exchange *x, unsigned count,
                         void (*add)(struct buf *out, const struct op *op));
 
 /* Submits a copy of `op`; its topic is the path's. */
 void batch_submit(struct batch *b, const struct op *op);
 
-/* Instead: the codec has refused it. */
+/* In place of batch_submit(), for an operation that the codec has refused. */
 void batch_refuse(struct batch *b, enum status status, const struct api_why *why);
 void batch_end(struct batch *b);
 

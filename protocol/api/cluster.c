@@ -1,6 +1,5 @@
-/* /v1/cluster: who leads, and what operators want instead. A request is answered once the
- * cluster has taken it down, which is before it is carried out: GET /v1/cluster shows when it
- * was.
+/* /v1/cluster: who leads, and operators' requests. A request is answered once the cluster has
+ * recorded it, before it is carried out: GET /v1/cluster shows the outcome.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +102,7 @@ static void submit(struct exchange *x, enum cluster_request kind, struct bytes t
 
 /* ---- what their bodies say ---- */
 
-/* Without a body nothing is given. False: it is wrong, and that was answered. */
+/* Without a body no member is given. False: the body is wrong, and that was answered. */
 static bool read_members(struct exchange *x, const struct object_rule *of, unsigned count,
                          struct object_member *members)
 {
@@ -146,7 +145,8 @@ void api_switchover(struct exchange *x)
                                   "cancel: must be true, and goes with nothing else");
 }
 
-/* Written out, because what it does is not in order: jobs wait for longer. */
+/* "force" must be written out, because a forced failover is not graceful: jobs wait for longer.
+ */
 void api_failover(struct exchange *x)
 {
     static const struct object_rule of[] = {

@@ -1,5 +1,6 @@
-/* The store: why it may lose jobs, and which buckets are not reached. The node that says so is
- * seldom the only one, so that a failover would not help; but none fails for it. */
+/* The findings about a cluster: first the store, then cluster mode, then whether a failover
+ * would succeed. A finding about the store never keeps a failover from succeeding; mostly all
+ * nodes have it, so a failover would not help either. */
 #include "protocol/api/cluster_check.h"
 
 #include <inttypes.h>
@@ -38,15 +39,16 @@ void cluster_check_store(const struct store_numbers *n, struct cluster_report *r
         check_weakness(&c, &n->weak[i]);
 }
 
-/* Cluster mode: every node whose Redis answers scans, by the same view. Nothing of this keeps a
- * failover from succeeding. */
+/* Cluster mode: every node whose Redis answers scans, by the same view. None of these findings
+ * keeps a failover from succeeding. */
 
 static const char *mode_of(const struct cluster_node *n)
 {
     return n->mode ? n->mode : "";
 }
 
-/* Moves are atomic, so the two get on; but what one leader could not carry, it still moves. */
+/* Moves are atomic, so both modes work side by side; but the leader still moves what is due in
+ * all topics, which may be too much for it. */
 static void check_modes(struct check *c)
 {
     const struct cluster_node *first = NULL;
@@ -111,7 +113,7 @@ static void check_scanner(struct check *c, const struct cluster_node *n)
                    n->name);
 }
 
-/* Does the node's Redis, its membership in ZooKeeper, its mode let it scan? In cluster mode. */
+/* In cluster mode: do the node's Redis, membership and mode let it scan? */
 static void check_sharing(struct check *c)
 {
     check_modes(c);
@@ -122,7 +124,7 @@ static void check_sharing(struct check *c)
         check_scanner(c, &c->s->nodes[i]);
 }
 
-/* Each check adds what it finds. Two rounds over the same table put what is grave first. */
+/* Each check adds its findings. Two rounds over the same table put errors first. */
 
 #define TIME_ROOM 64
 #define TICKS_MIN 4 /* of a session timeout: doc/operations/timeouts.md */
@@ -146,7 +148,7 @@ static void check_find(struct check *c, bool is_error, const char *advice, const
     va_end(args);
 }
 
-/* Without a leader that acts. */
+/* What waits without an acting leader. */
 static const char *what_waits(const struct check *c)
 {
     return c->s->is_sharing ? "due jobs are moved all the same, damaged ones are not repaired"
@@ -158,7 +160,7 @@ static bool is_leader(const struct check *c, const struct cluster_node *n)
     return !strcmp(n->name, c->s->leader);
 }
 
-/* As the others see it; of itself a node says what it is `refused`. */
+/* As other nodes see it; of itself a node tells `refused`. */
 static bool is_leader_fenced(const struct check *c)
 {
     for (unsigned i = 0; i < c->s->node_count; i++)
@@ -167,7 +169,7 @@ static bool is_leader_fenced(const struct check *c)
     return false;
 }
 
-/* Nobody else can find that out: the others see it lead. */
+/* Only the leader itself can find that out: the others see it lead. */
 static void check_fence(struct check *c)
 {
     for (unsigned i = 0; i < c->s->node_count; i++)
@@ -207,7 +209,7 @@ static void check_session(struct check *c)
                    s->granted_ms, s->asked_ms);
 }
 
-/* A node that begins ends where the servers tell a tick that is too long; this one began when
+/* A starting node ends when the servers tell a tick that is too long; this node started when
  * they did not tell. */
 static void check_ticks(struct check *c)
 {
@@ -254,7 +256,8 @@ static void check_leader(struct check *c)
                        ? "failover is paused: 'dueqctl cluster resume', or 'dueqctl switchover'"
                        : "the logs of the nodes say why none stands; is a Redis away?",
                    "no node leads, for %" PRId64 " ms now: %s", s->alone_ms, what_waits(c));
-    else if (s->alone_ms > s->granted_ms && !is_leader_fenced(c)) /* no other could act */
+    else if (s->alone_ms > s->granted_ms &&
+             !is_leader_fenced(c)) /* else no other node could act */
         check_find(c, true,
                    "look at its node, and at ZooKeeper; 'dueqctl failover --force' deposes it",
                    "%s holds the lead and has not proven its lease for %" PRId64 " ms: %s",
@@ -267,7 +270,7 @@ static void check_leader(struct check *c)
                    "the lead changes too often in these ten minutes");
 }
 
-/* The clocks of two nodes differ: what was in the future began just now. */
+/* The clocks of two nodes differ: a time in the future counts as just now. */
 static const char *print_time(char room[TIME_ROOM], int64_t ms)
 {
     int64_t s = ms > 0 ? ms / 1000 : 0, min = s / 60, h = min / 60;
@@ -313,7 +316,7 @@ static void check_requests(struct check *c)
                    "an operator wants another leader (%s)", to);
 }
 
-/* Of those that are here, and lack nothing else. */
+/* For nodes that are here and lack nothing else. */
 static void check_no_failover(struct check *c, const struct cluster_node *n)
 {
     if (n->is_here && n->is_member && n->is_store_up && n->no_failover && !is_leader(c, n))
@@ -372,7 +375,7 @@ static void check_node(struct check *c, const struct cluster_node *n)
         check_find(c, false, "look at its Redis, and at its link to it",
                    "the Redis of %s does not answer, so it cannot lead", n->name);
     else if (n->is_address_away &&
-             strcmp(n->name, c->s->node) != 0) /* of itself it says more */
+             strcmp(n->name, c->s->node) != 0) /* for itself there is a better finding */
         check_find(
             c, false, "'dueqctl check' at that node says why",
             "%s could not have the virtual address: it leads only when no other node can",

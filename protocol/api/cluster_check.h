@@ -7,10 +7,10 @@
 #include "protocol/api/report.h"
 
 #define CLUSTER_FINDINGS_MAX   40
-#define CLUSTER_FINDINGS_STORE 8 /* of them are left for the store's */
+#define CLUSTER_FINDINGS_STORE 8 /* of them are reserved for the store's */
 
 struct cluster_finding {
-    bool is_error;  /* no failover would succeed; else: look at it */
+    bool is_error;  /* no failover would succeed; else a warning */
     char text[640]; /* room for any list of buckets; what is cut ends with "..." */
     char advice[200];
 };
@@ -23,17 +23,16 @@ struct cluster_report {
 
 void cluster_check(const struct cluster_status *s, struct cluster_report *report);
 
-/* Does ZooKeeper keep time as finely as a lease needs? Of cluster_check()'s, for who asks for
- * nothing else. */
+/* Only that finding of cluster_check(): is ZooKeeper's tickTime short enough for the lease? */
 void cluster_check_ticks(const struct cluster_status *s, struct cluster_report *report);
 
-/* Of a node that is alone; `refused`: why it moves no jobs, "": it does. */
+/* The report of a standalone node. `refused`: why it moves no jobs; "": it does. */
 void cluster_check_alone(const char *refused, struct cluster_report *report);
 
-/* Adds why the store may lose jobs, or keep them waiting: no failover fails for it. */
+/* Adds why the store may lose jobs or keep them waiting; none of that makes a failover fail. */
 void cluster_check_store(const struct store_numbers *n, struct cluster_report *report);
 
-/* What the files of cluster_check.h share. */
+/* A check under way. */
 
 struct check {
     const struct cluster_status *s;

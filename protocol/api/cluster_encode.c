@@ -61,7 +61,7 @@ void unreached_print(struct buf *to, const struct store_numbers *n, unsigned fir
     }
 }
 
-/* Are all buckets in the group? Those that nobody has are at no master. */
+/* Are all buckets in the group? Buckets without a master are counted apart. */
 static bool is_all(const struct store_numbers *n, unsigned first)
 {
     uint64_t of_masters = 0, nowhere = 0;
@@ -267,8 +267,8 @@ void store_add_status(struct buf *out, const struct store_numbers *n,
     buf_add_char(out, '}');
 }
 
-/* Each add_ writes members with a comma in front of each; the object's first is written by who
- * opens it.
+/* Each add_ writes members with a comma in front of each; the function that opens an object
+ * writes the first member.
  */
 
 static void add_name(struct buf *out, const char *name)
@@ -341,7 +341,7 @@ static void add_zookeeper(struct buf *out, const struct cluster_status *s)
     buf_add_char(out, '}');
 }
 
-/* With what it has counted, and the short form without. */
+/* With the counts, and the short form without. */
 static void add_vip(struct buf *out, const struct vip_status *v, bool is_short)
 {
     add_name(out, "vip");
@@ -503,7 +503,7 @@ void cluster_add_page(struct buf *out, const char *node, const struct cluster_st
     buf_add_char(out, '}');
 }
 
-/* What nobody finds who does not ask for all of the cluster. */
+/* The finding about ticks, which otherwise only GET /v1/cluster would show. */
 static void add_ticks(struct buf *out, const struct cluster_status *s)
 {
     struct cluster_report report;

@@ -76,7 +76,7 @@ static struct popping *popping_new(struct exchange *x, unsigned topic_count)
     return p;
 }
 
-/* Its parameters are in the query: whoever puts them into a body is told. */
+/* The parameters are in the query: a body with parameters is refused. */
 static bool has_no_body(struct exchange *x)
 {
     struct api_why why;

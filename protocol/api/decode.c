@@ -40,7 +40,7 @@ static const struct object_rule push_rules[PUSH_MEMBERS] = {
     [PUSH_MODE] = {.name = "mode", .kind = JSON_KIND_STRING},
 };
 
-/* Members that a topic's settings stand for where they are left out. */
+/* Members that the topic's settings replace where they are left out. */
 static const struct {
     unsigned member;
     unsigned bit;
@@ -91,7 +91,7 @@ static enum status read_mode(const struct object_member *member, enum push_mode 
     return status;
 }
 
-/* What no member can tell by itself. */
+/* Checks that take several members. */
 static enum status check_together(const struct object_member *members, struct api_why *why)
 {
     const struct object_member *delay = &members[PUSH_DELAY], *ttl = &members[PUSH_TTL];
@@ -189,7 +189,7 @@ static const struct object_rule backoff_rules[BACKOFF_MEMBERS] = {
     [BACKOFF_JITTER] = OBJECT_NUMBER("jitter_percent", 0, 100),
 };
 
-/* Fixed rests do not grow: they have no cap, 0 aside, which is none. */
+/* Fixed delays do not grow, so they have no cap (0 is none). */
 static enum status check_cap(enum backoff_kind kind, const struct object_member *members,
                              struct api_why *why)
 {
@@ -203,7 +203,7 @@ static enum status check_cap(enum backoff_kind kind, const struct object_member 
     return STATUS_OK;
 }
 
-/* A backoff has a base; none has nothing. */
+/* A backoff has a base; the kind "none" has nothing. */
 static enum status check_backoff(enum backoff_kind kind, const struct object_member *members,
                                  struct api_why *why)
 {
@@ -285,14 +285,14 @@ enum status api_decode_nothing(struct bytes body, struct api_why *why)
     return status ? status : object_read(object, "", NULL, 0, NULL, why);
 }
 
-/* Of decode.h: leases, and other times. */
+/* Leases, and other due times. */
 
 #define LEASE_RULE                                \
     {                                             \
         .name = "lease", .kind = JSON_KIND_STRING \
     }
 
-/* What stands beside the lease is one number at most. */
+/* Beside the lease stands one number at most. */
 static const struct lease_rules {
     unsigned count;
     struct object_rule rules[2];
@@ -479,36 +479,28 @@ enum status api_decode_pause(struct bytes object, struct api_pause *pause, struc
 
 /* ---- settings ---- */
 
-#define OR_NULL(member, type, largest)                                                    \
-    {                                                                                     \
-        .name = (member), .kind = JSON_KIND_##type, .max = (largest), .may_be_null = true \
-    }
+#define JSON_OF_DURATION JSON_KIND_NUMBER
+#define JSON_OF_COUNT    JSON_KIND_NUMBER
+#define JSON_OF_SWITCH   JSON_KIND_BOOL
+#define JSON_OF_BACKOFF  JSON_KIND_OBJECT
 
 static const struct object_rule setting_rules[SETTING_COUNT] = {
-    [SETTING_TTR] = OR_NULL("ttr_ms", NUMBER, QUEUE_TTR_MAX_MS),
-    [SETTING_PRIORITY] = OR_NULL("priority", NUMBER, RULES_PRIORITY_MAX),
-    [SETTING_MAX_TRIES] = OR_NULL("max_tries", NUMBER, RULES_TRIES_MAX),
-    [SETTING_BACKOFF] = OR_NULL("backoff", OBJECT, 0),
-    [SETTING_TTL] = OR_NULL("ttl_ms", NUMBER, QUEUE_DELAY_MAX_MS),
-    [SETTING_DEAD_MAX] = OR_NULL("dead_max", NUMBER, UINT32_MAX),
-    [SETTING_DEAD_AGE] = OR_NULL("dead_age_ms", NUMBER, QUEUE_DELAY_MAX_MS),
-    [SETTING_HISTORY] = OR_NULL("history", BOOL, 0),
+#define X(which, word, field, type, bytes, largest, ...) \
+    [SETTING_##which] = {                                \
+        .name = #field, .kind = JSON_OF_##type, .max = (largest), .may_be_null = true},
+    TOPIC_SETTING_LIST(X)
+#undef X
 };
-
-#undef OR_NULL
 
 static void take_settings(const struct object_member *members, struct api_settings *to)
 {
-    *to = (struct api_settings){.settings = {
-                                    .ttr_ms = members[SETTING_TTR].number,
-                                    .priority = (uint32_t)members[SETTING_PRIORITY].number,
-                                    .max_tries = (unsigned)members[SETTING_MAX_TRIES].number,
-                                    .ttl_ms = members[SETTING_TTL].number,
-                                    .dead_max = members[SETTING_DEAD_MAX].number,
-                                    .dead_age_ms = members[SETTING_DEAD_AGE].number,
-                                    .history = members[SETTING_HISTORY].is_true,
-                                }};
+    *to = (struct api_settings){0};
     for (unsigned i = 0; i < SETTING_COUNT; i++) {
+        enum setting_kind kind = setting_kind(i);
+
+        if (kind != SETTING_BACKOFFS)
+            setting_set_number(&to->settings, i,
+                               kind == SETTING_SWITCH ? members[i].is_true : members[i].number);
         to->mask |= (unsigned)members[i].is_given << i;
         to->settings.set |= (unsigned)(members[i].is_given && !members[i].is_null) << i;
     }

@@ -1,5 +1,5 @@
-/* What the bodies of the API's requests say, about jobs, leases and topics. Pure. As strict as
- * object.h, and as there nothing is copied: base64 is decoded where it lies.
+/* Decodes the bodies of the API's requests about jobs, leases and topics. Pure. As strict as
+ * object.h; nothing is copied, and base64 is decoded where it lies.
  *
  * To add a member: a line in the table of its object in decode.c, and where it goes.
  */
@@ -28,7 +28,7 @@ struct api_push {
     unsigned given; /* SETTING_BITs of TTR, ttl and rules; the others' values mean nothing */
 };
 
-/* What ack, release, touch and bury are asked with. */
+/* The inputs of ack, release, touch and bury. */
 struct api_lease {
     struct bytes id; /* of one among several */
     int64_t stamp;
@@ -42,18 +42,20 @@ struct api_move {
     int64_t at_ms;
 };
 
-/* Is it JSON? Then `value` is the body without the space around it, for the calls below. They
- * all leave their outputs alone when they refuse, and then `why` says why. */
+/* Checks that the body is JSON; `value` is the body without the space around it, for the calls
+ * below. On refusal all of them leave their outputs untouched, and `why` says why. */
 enum status api_decode(struct bytes body, struct bytes *value, struct api_why *why) MUST_CHECK;
 
-/* Where no body is wanted: it is empty, or an object with nothing in it. */
+/* Checks that the body is empty, or an empty object. */
 enum status api_decode_nothing(struct bytes body, struct api_why *why) MUST_CHECK;
 
-/* BAD_REQUEST, OUT_OF_RANGE or BAD_ID. Whether the id is a good one is the queue's to say. */
+/* BAD_REQUEST, OUT_OF_RANGE or BAD_ID. BAD_ID is for an empty id; the queue checks the id's
+ * form. */
 enum status api_decode_push(struct bytes object, struct api_push *push,
                             struct api_why *why) MUST_CHECK;
 
-/* How many jobs a list has: 1 to API_ITEMS_MAX, else OUT_OF_RANGE. Not what they are. */
+/* Counts the jobs of a list: 1 to API_ITEMS_MAX, else OUT_OF_RANGE. The jobs are not checked.
+ */
 enum status api_count_jobs(struct bytes list, unsigned *count, struct api_why *why) MUST_CHECK;
 
 /* {"lease"} for ACK and BURY; with "delay_ms" for RELEASE, with "ttr_ms" for TOUCH. */
@@ -70,9 +72,9 @@ enum status api_decode_one_lease(struct bytes object, struct api_lease *lease,
 enum status api_decode_move(struct bytes object, struct api_move *move,
                             struct api_why *why) MUST_CHECK;
 
-/* What the bodies of the API's requests about topics say. Pure; as decode.h. */
+/* Requests about topics. */
 
-/* A whole state kicked or purged, as struct sweep wants it. */
+/* A kick or purge of a whole state, as struct sweep wants it. */
 struct api_sweep {
     unsigned states; /* PURGE: 1 << enum job_state of each */
     uint64_t limit;  /* 0: none */
@@ -82,10 +84,10 @@ struct api_sweep {
 
 struct api_pause {
     int64_t until_ms; /* SETTINGS_FOREVER: until it is resumed */
-    int64_t for_ms;   /* from now, instead; 0: until counts */
+    int64_t for_ms;   /* from now, in place of until_ms; 0: until_ms counts */
 };
 
-/* Settings of `mask`: to their values, or, where they are not set, to none. */
+/* Changes the settings in `mask`: each gets its value, or none where it is not `set`. */
 struct api_settings {
     struct topic_settings settings;
     unsigned mask;
@@ -99,7 +101,7 @@ enum status api_decode_pause(struct bytes object, struct api_pause *pause,
 enum status api_decode_settings(struct bytes object, struct api_settings *settings,
                                 struct api_why *why) MUST_CHECK;
 
-/* The words of the states, at their numbers. */
+/* The words of the states, by enum job_state. */
 extern const char *const api_states[JOB_DEAD + 1];
 
 #endif

@@ -123,7 +123,7 @@ static void add_rules(struct buf *out, const struct job_rules *rules)
         api_add_number(out, ",\"expires_ms\":", rules->expires_ms);
 }
 
-/* What only jobs of some states have. */
+/* Members of jobs in some states only. */
 static void add_place(struct buf *out, const struct job_row *row)
 {
     if (row->job.state == JOB_RESERVED)
@@ -265,19 +265,15 @@ void api_add_topic_page(struct buf *out, struct bytes topic, const struct topic_
 
 static void add_setting(struct buf *out, enum setting setting, const struct topic_settings *s)
 {
-    const int64_t numbers[SETTING_COUNT] = {
-        [SETTING_TTR] = s->ttr_ms,          [SETTING_PRIORITY] = s->priority,
-        [SETTING_MAX_TRIES] = s->max_tries, [SETTING_TTL] = s->ttl_ms,
-        [SETTING_DEAD_MAX] = s->dead_max,   [SETTING_DEAD_AGE] = s->dead_age_ms,
-    };
+    enum setting_kind kind = setting_kind(setting);
 
     buf_printf(out, "\"%s\":", setting_word(setting));
-    if (setting == SETTING_BACKOFF)
+    if (kind == SETTING_BACKOFFS)
         api_add_backoff(out, &s->backoff);
-    else if (setting == SETTING_HISTORY)
-        add_bool(out, "", s->history);
+    else if (kind == SETTING_SWITCH)
+        add_bool(out, "", setting_number(s, setting));
     else
-        buf_add_number(out, numbers[setting]);
+        buf_add_number(out, setting_number(s, setting));
 }
 
 static void add_those_set(struct buf *out, const char *prefix, const struct topic_settings *s)
@@ -351,16 +347,17 @@ void api_add_history(struct buf *out, const struct trace *trace)
 
 /* ---- deliveries ---- */
 
-/* Its tries count this one, which has happened. */
-static void add_delivery(struct buf *out, const struct feed_item *h)
+/* The tries include this delivery, which has happened. */
+static void add_delivery(struct buf *out, const struct feed_item *item)
 {
-    api_add_number(out, "{\"seq\":", h->seq);
-    api_add_number(out, ",\"at_ms\":", h->at_ms);
-    api_add_text(out, ",\"topic\":", h->topic);
-    api_add_text(out, ",\"id\":", h->id);
-    api_add_number(out, ",\"tries\":", h->tries < JOB_TRIES_MAX ? h->tries + 1 : JOB_TRIES_MAX);
-    api_add_number_or_null(out, ",\"late_ms\":", h->late_ms);
-    api_add_text(out, ",\"client\":", h->client);
+    api_add_number(out, "{\"seq\":", item->seq);
+    api_add_number(out, ",\"at_ms\":", item->at_ms);
+    api_add_text(out, ",\"topic\":", item->topic);
+    api_add_text(out, ",\"id\":", item->id);
+    api_add_number(
+        out, ",\"tries\":", item->tries < JOB_TRIES_MAX ? item->tries + 1 : JOB_TRIES_MAX);
+    api_add_number_or_null(out, ",\"late_ms\":", item->late_ms);
+    api_add_text(out, ",\"client\":", item->client);
     buf_add_char(out, '}');
 }
 

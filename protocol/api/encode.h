@@ -17,25 +17,24 @@ void api_add_pushed(struct buf *out, const struct op *op);
 /* {"error":{"code","message"}}: one that was not. */
 void api_add_refusal(struct buf *out, enum http_error error, struct bytes message);
 
-/* A job that somebody looks at: with all of its state, without its lease. Of a listed one the
- * body is told by its length. */
+/* A job that was looked up: all of its state, without its lease. A listed job has the length of
+ * its body in place of the body. */
 void api_add_job(struct buf *out, struct bytes topic, const struct job_row *row);
 void api_add_listed_job(struct buf *out, struct bytes topic, const struct job_row *row);
 
-/* {"due_ms","tries"}: what came of a RELEASE; with "death" where its tries were used up. */
+/* {"due_ms","tries"}: the result of a RELEASE; with "death" where the tries were used up. */
 void api_add_released(struct buf *out, const struct op *op);
 
 /* {"topic","jobs"}: what a pop brought, with leases; no job: the topic is null. */
 void api_add_popped(struct buf *out, struct bytes topic, const struct job *jobs,
                     unsigned count);
 
-/* {"topic","delayed",..}: how many jobs it has; and whether it is paused, until then. */
+/* {"topic","delayed",..}: its counts of jobs; and until when it is paused, if it is. */
 void api_add_topic(struct buf *out, struct bytes topic, const struct topic_stats *stats);
 void api_add_topic_page(struct buf *out, struct bytes topic, const struct topic_stats *stats,
                         int64_t paused_until_ms);
 
-/* The same as of a list with "bucket", "owner" (its lock) and "preferred" ("": null) behind it.
- */
+/* A topic of a list, with "bucket", "owner" (of its lock) and "preferred" ("": null) behind. */
 void api_add_owned_topic(struct buf *out, unsigned bucket, const struct topic_count *row,
                          struct bytes preferred);
 
@@ -51,19 +50,19 @@ void api_add_settings(struct buf *out, const struct settings_row *own,
                       const struct topic_settings *configured,
                       const struct topic_settings *effective, int64_t paused_until_ms);
 
-/* {"is_on","history"}: what a trace that is done has found. */
+/* {"is_on","history"}: the result of a finished trace. */
 void api_add_history(struct buf *out, const struct trace *trace);
 
-/* {"deliveries","next","missed"}: what a call that is done has brought. */
+/* {"deliveries","next","missed"}: the result of a finished call. */
 void api_add_deliveries(struct buf *out, const struct follow *follow);
 
-/* For both: `prefix` is what stands before the value, the member's name included. */
+/* `prefix` is what stands before the value, the member's name included. */
 void api_add_text(struct buf *out, const char *prefix, struct bytes text);
 void api_add_number(struct buf *out, const char *prefix, int64_t number);
 void api_add_backoff(struct buf *out, const struct backoff *backoff);
 
-/* Adds {"code":word,"message":message,"count":count}, which is what stands under "error"; the
- * count only where there is one. */
+/* Adds {"code":word,"message":message,"count":count}, the value of "error"; without "count" for
+ * HTTP_ERROR_NO_COUNT. */
 void api_add_error(struct buf *out, enum http_error error, struct bytes message, int64_t count);
 
 #endif

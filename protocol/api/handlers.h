@@ -19,7 +19,7 @@ void health_leader(struct exchange *x);
 void health_standby(struct exchange *x);
 void status_get(struct exchange *x);
 void openapi_get(struct exchange *x);
-void openapi_lead(struct exchange *x);
+void openapi_redirect(struct exchange *x);
 
 /* ---- metrics.c ---- */
 

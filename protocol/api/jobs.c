@@ -146,8 +146,7 @@ void api_ack_all(struct exchange *x)
     batch_end(b);
 }
 
-/* What can be done with one job that is there: look at it, cancel it; and with its lease
- * acknowledge it, give it back, keep it for longer, put it aside.
+/* One job: get, cancel; and with its lease ack, release, touch, bury.
  */
 
 static void answer_job(struct exchange *x, const struct op *op)
@@ -338,7 +337,7 @@ static void on_gone(struct exchange *x)
     queue_trace_cancel(api_of(x)->queue, &t->trace);
 }
 
-/* A client that has only ended its side wants all of it. */
+/* No on_cancel_wait: a client that has only ended its side wants the whole history. */
 void api_history(struct exchange *x)
 {
     struct tracing *t;

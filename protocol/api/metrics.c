@@ -22,41 +22,9 @@ void metrics_write(struct buf *out, const struct metrics *m)
 #define OF_QUEUE(field) METRICS_FIELD(struct queue_stats, field)
 
 static const struct metrics_number numbers[] = {
-    {"dueq_jobs_popped_total", METRICS_COUNTER, "Jobs delivered to a consumer.",
-     OF_QUEUE(popped_jobs)},
-    {"dueq_jobs_returned_total", METRICS_COUNTER,
-     "Jobs put back, because their consumer left before it had them; they do not count as "
-     "popped.",
-     OF_QUEUE(returned_jobs)},
-    {"dueq_jobs_expired_total", METRICS_COUNTER, "Reservations that ran out.",
-     OF_QUEUE(expired_jobs)},
-    {"dueq_jobs_pruned_total", METRICS_COUNTER,
-     "Dead jobs deleted by the limits of their topics.", OF_QUEUE(pruned_jobs)},
-    {"dueq_confirmations_late_total", METRICS_COUNTER,
-     "Jobs whose reservation had run out before their delivery was confirmed.",
-     OF_QUEUE(late_confirmations)},
-    {"dueq_confirmations_lost_total", METRICS_COUNTER,
-     "Jobs whose delivery or return the store did not take: handed out again in seconds.",
-     OF_QUEUE(lost_confirmations)},
-    {"dueq_consumers_waiting", METRICS_GAUGE, "Consumers that wait for a job.",
-     OF_QUEUE(waiting)},
-    {"dueq_followers", METRICS_GAUGE,
-     "Clients that follow the deliveries and wait for the next.", OF_QUEUE(following)},
-    {"dueq_deliveries_unconfirmed", METRICS_GAUGE,
-     "Deliveries not yet known to have reached their consumer.", OF_QUEUE(unconfirmed)},
-    {"dueq_census_walks_total", METRICS_COUNTER,
-     "How often all topics have been counted, for these metrics.", OF_QUEUE(census_walks)},
-    {"dueq_history_lost_total", METRICS_COUNTER, "Lines of history that were not written down.",
-     OF_QUEUE(history_lost)},
-    {"dueq_audited_total", METRICS_COUNTER,
-     "Jobs, and entries of places, that the reconciler has looked at.", OF_QUEUE(audited)},
-    {"dueq_audit_walks_total", METRICS_COUNTER,
-     "How often the reconciler has been through the whole store.", OF_QUEUE(audit_walks)},
-    {"dueq_audit_suspects_total", METRICS_COUNTER,
-     "What looked wrong to the reconciler at first sight.", OF_QUEUE(suspects)},
-    {"dueq_topic_lock_conflicts_total", METRICS_COUNTER,
-     "Scans that left a due topic of this node alone, because another node had its lock.",
-     OF_QUEUE(lock_conflicts)},
+#define X(field, type, name, help) {name, METRICS_##type, help, OF_QUEUE(field)},
+    QUEUE_METRICS(X)
+#undef X
 };
 
 static void write_operations(struct metrics_text *t, const struct queue_stats *stats)
@@ -79,13 +47,13 @@ static void write_operations(struct metrics_text *t, const struct queue_stats *s
                 results[i].by_verb[verb]);
 }
 
-/* A bucket that does not know an owner has answered well. */
+/* "No such owner" from a bucket is a good answer. */
 static bool is_error(int verb, int status)
 {
     return status != STATUS_OK && !(verb == OP_OWNER && status == STATUS_NOT_FOUND);
 }
 
-/* Those that have happened: all there could be are many and most never will. */
+/* Only errors that have happened: the possible ones are many, and most never happen. */
 static void write_errors(struct metrics_text *t, const struct queue_stats *stats)
 {
     metrics_text_family(t, "dueq_operation_errors_total", METRICS_COUNTER,
@@ -100,7 +68,7 @@ static void write_errors(struct metrics_text *t, const struct queue_stats *stats
                     stats->ended[verb][status]);
 }
 
-/* All reasons, from the start: whoever waits for the first job that dies sees it rise. */
+/* All reasons from the start, so that an alert sees the rise from 0 at the first death. */
 static void write_died(struct metrics_text *t, const struct queue_stats *stats)
 {
     metrics_text_family(t, "dueq_jobs_died_total", METRICS_COUNTER,
@@ -114,14 +82,14 @@ static void write_died(struct metrics_text *t, const struct queue_stats *stats)
 static void write_repaired(struct metrics_text *t, const struct queue_stats *stats)
 {
     metrics_text_family(t, "dueq_repaired_total", METRICS_COUNTER,
-                        "What was wrong in the store, and is mended, by damage.");
+                        "Damages in the store that were mended, by kind.");
     for (int i = DAMAGE_NONE + 1; i < DAMAGE_COUNT; i++)
         metrics_text_whole(
             t, METRICS_LABELS({"damage", bytes_of_text(damage_word((enum damage)i))}),
             stats->repaired[i]);
 }
 
-/* In cluster mode. Others' topics that were late were free, too. */
+/* For cluster mode. Late topics of other nodes were free, too. */
 static void write_locks(struct metrics_text *t, const struct queue_stats *stats)
 {
     const struct {
@@ -132,14 +100,14 @@ static void write_locks(struct metrics_text *t, const struct queue_stats *stats)
                 {"late", stats->locks_stolen}};
 
     metrics_text_family(t, "dueq_topic_locks_total", METRICS_COUNTER,
-                        "Locks of topics that this node has taken: its own topic's that was "
-                        "free, one of an older view, another node's topic's for its lateness.");
+                        "Locks of topics that this node has taken: a free one of its own "
+                        "topic, one of an older view, or that of another node's late topic.");
     for (size_t i = 0; i < METRICS_COUNT(ways); i++)
         metrics_text_whole(t, METRICS_LABELS({"how", bytes_of_text(ways[i].word)}),
                            ways[i].count);
 }
 
-/* Some of them each, by file. */
+/* Each file writes some of the families. */
 static void metrics_write_queue(struct metrics_text *t, const struct metrics *m)
 {
     const struct queue_stats *stats = m->queue;
@@ -160,10 +128,10 @@ static void metrics_write_queue(struct metrics_text *t, const struct metrics *m)
 }
 
 /* How many jobs there are, from a census. The number of series is bounded: the topics with the
- * most jobs have their own, all others are summed up under the topic "*", which is no name that
- * a topic may have. So the sums over all topics are right, however many there are.
+ * most jobs have their own, all others are summed up as topic "*", a name that no topic may
+ * have. So sums over all topics are right.
  *
- * Numbers are those of the census, which may be minutes old. Times are told as of now.
+ * Counts are the census's, which may be minutes old; ages are as of now.
  */
 
 #define OTHERS BYTES("*")
@@ -233,8 +201,8 @@ static void write_by_state(struct metrics_text *t, struct topic_stats total)
         metrics_text_whole(t, METRICS_LABELS({"state", states[i].word}), jobs_in(total, i));
 }
 
-/* The first in line grows older with the census. None is ready: no age. It is hidden behind
- * cancelled ones: not known, no sample. */
+/* The age of the first ready job grows with the census's age. 0 when none is ready; no sample
+ * when cancelled jobs hide the first one. */
 static void write_age(struct metrics_text *t, const struct metrics_label *labels,
                       struct topic_stats stats, int64_t census_age_ms)
 {
@@ -258,8 +226,8 @@ static void write_ages(struct metrics_text *t, const struct metrics *m)
         write_age(t, METRICS_LABELS({"topic", c->top[i].topic}), c->top[i].stats, c->age_ms);
 }
 
-/* -1: there is none, or it is not known. What was due when it was counted is late; what became
- * due since has been moved, or has not. */
+/* -1: none is delayed, or not known: a job that became due since the census may have been
+ * moved. 0: a job was late at the census already. */
 static int64_t next_due_ms(const struct census *c)
 {
     int64_t then_ms = c->total.next_due_ms;

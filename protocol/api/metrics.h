@@ -1,13 +1,9 @@
 /* The families of /metrics. Pure: numbers in, text out. What they mean is doc/metrics.md.
  *
  *   metrics_text.c     the format
- *   metrics.c    the engine's: operations, jobs, lateness
- *   metrics.c     how many jobs there are, by topic and state
+ *   metrics.c          the engine: operations, jobs by topic and state, lateness
  *   metrics_cluster.c  who leads
- *   metrics_node.c      the virtual address
- *   metrics_node.c    the store's link
- *   metrics_node.c     ports, the loop, the process
- *   metrics_process.c  what the system says of the process
+ *   metrics_node.c     the virtual address, the store's link, ports, the loop, the process
  *   metrics_get.c      collects the numbers, and answers GET /metrics
  *
  * To add a number: a line in one of the tables, and one in doc/metrics.md.
@@ -18,8 +14,8 @@
 #include "protocol/api/api.h"
 #include "protocol/api/metrics_text.h"
 
-/* What the system says of this process, for the metrics that every program has; 0: it does
- * not tell. */
+/* What the system says of this process, for the metrics that every program has; 0: not known.
+ */
 struct metrics_process {
     int64_t cpu_ms; /* used since the start, user and system */
     uint64_t resident_bytes;
@@ -44,8 +40,8 @@ struct metrics {
     const struct census *census;          /* NULL: not known, its families are left out */
     unsigned topics_max;                  /* topics with series of their own */
     const struct cluster_status *cluster; /* NULL: the node is alone */
-    bool is_fenced_alone;                 /* it is, and does not lead all the same */
-    uint64_t fenced_alone;                /* answers of Redis that said so */
+    bool is_fenced_alone;  /* standalone, and a cluster's leader has been at the store */
+    uint64_t fenced_alone; /* answers of Redis that said so */
     struct store_numbers store;
     const struct port_stats *ports[API_PORTS_MAX];
     unsigned port_count;

@@ -1,5 +1,5 @@
-/* Who leads, as this node sees it. A node that is alone leads, and has nothing else to tell;
- * its page has the same families all the same. */
+/* The cluster, as this node sees it. A standalone node leads and has nothing else to tell, but
+ * its page has the same families. */
 #include <string.h>
 
 #include "protocol/api/metrics.h"
@@ -13,7 +13,7 @@ static const struct metrics_number numbers[] = {
      "Since this node saw a leader that proves its lease; 0: there is one.",
      OF_CLUSTER(alone_ms)},
     {"dueq_without_zookeeper_seconds", METRICS_GAUGE,
-     "Since this node had a connection to ZooKeeper: what it knows of the others is as old.",
+     "Since this node had a connection to ZooKeeper; its facts about other nodes are as old.",
      OF_CLUSTER(stale_ms)},
     {"dueq_without_leader_seconds_total", METRICS_COUNTER,
      "How long no leader was seen, all in all.", OF_CLUSTER(without_leader_total_ms)},
@@ -35,14 +35,13 @@ static const struct metrics_number numbers[] = {
      "mode.",
      OF_CLUSTER(scanners)},
     {"dueq_view", METRICS_GAUGE,
-     "The number of that view: the same on all nodes that see the same.", OF_CLUSTER(view)},
+     "The number of this node's view, the same on all nodes with that view.", OF_CLUSTER(view)},
     {"dueq_shares", METRICS_GAUGE,
-     "Shares that all topics are parted into; 0 outside cluster mode.", OF_CLUSTER(shares)},
-    {"dueq_shares_own", METRICS_GAUGE, "Of them, those that are this node's.",
-     OF_CLUSTER(own_shares)},
+     "Shares into which the topics are divided; 0 outside cluster mode.", OF_CLUSTER(shares)},
+    {"dueq_shares_own", METRICS_GAUGE, "Shares of this node.", OF_CLUSTER(own_shares)},
 };
 
-/* One sample for each word, 1 where it is so. */
+/* One sample for each word: 1 for the current one, else 0. */
 static void write_states(struct metrics_text *t, const char *label, const char *const *words,
                          unsigned count, const char *is)
 {
@@ -93,7 +92,7 @@ static void write_hooks(struct metrics_text *t, const struct cluster_status *s)
                            s->hook_counts[i].count);
 }
 
-/* While nobody leads: of the newest that the history knows. */
+/* While nobody leads: the newest epoch in the history. */
 static uint64_t epoch_seen(const struct cluster_status *s)
 {
     if (s->leader_epoch || !s->change_count)
@@ -126,7 +125,7 @@ static void write_last_failover(struct metrics_text *t, const struct cluster_sta
         metrics_text_ms(t, NULL, s->last_failover_ms);
 }
 
-/* Of the nodes that are here: who is not connected has deaths that are noticed late. */
+/* For nodes that are here: the death of a node without a connection is noticed late. */
 static void write_peers(struct metrics_text *t, const struct cluster_status *s)
 {
     uint64_t missing = 0;
@@ -138,8 +137,8 @@ static void write_peers(struct metrics_text *t, const struct cluster_status *s)
                         "Other nodes that this one has a peer link to.");
     metrics_text_whole(t, NULL, s->peers_up);
     metrics_text_family(t, "dueq_peers_missing", METRICS_GAUGE,
-                        "Other nodes that are here and to which it has none: their death is "
-                        "noticed only when their session is over.");
+                        "Other nodes that are here without a peer link to this one: their "
+                        "death is noticed only when their session is over.");
     metrics_text_whole(t, NULL, missing);
 }
 

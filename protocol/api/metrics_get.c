@@ -1,11 +1,11 @@
-/* GET /metrics. The numbers of the node are at hand; those of the jobs are counted in the
- * store, by a census that all who ask at the same time share. When a new one cannot be had in
- * time the last one serves, unless it is old; then the page comes without them. It always
- * comes, and soon: of a node in trouble, the metrics are wanted most.
+/* GET /metrics. The node's numbers are at hand; jobs are counted in the store, by a census that
+ * concurrent scrapes share. When a new census does not come in time the last one serves; when
+ * that is too old, the page comes without the counts. The page always comes, and soon: metrics
+ * are needed most from a node in trouble.
  *
- * A census that takes longer than a page waits is shown by the next page. That works as long as
- * the pages are no further apart than a census may be old: nobody asks less often than each
- * five minutes, because Prometheus forgets what is older.
+ * A census that takes longer than a page waits is shown by the next page, as long as pages are
+ * no further apart than CENSUS_AGE_MAX_MS: Prometheus forgets samples older than five minutes,
+ * so it scrapes more often.
  */
 #include <stdlib.h>
 

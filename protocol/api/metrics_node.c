@@ -1,4 +1,5 @@
-/* What is not about jobs: ports, the event loop, the process. */
+/* Metrics that are not about jobs: ports, event loop, process, the store's links, the virtual
+ * address. */
 
 #include <dirent.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ static const struct metrics_number loop_numbers[] = {
     {"dueq_loop_stalls_total", METRICS_COUNTER,
      "Turns of the event loop in which a timer waited more than 10 ms.", OF_LOOP(stall_count)},
     {"dueq_loop_stall_seconds_total", METRICS_COUNTER,
-     "How long the timers of these turns waited.", OF_LOOP(stall_total_ms)},
+     "How long timers waited in stalled turns of the event loop.", OF_LOOP(stall_total_ms)},
     {"dueq_loop_stall_max_seconds", METRICS_GAUGE,
      "The longest that a timer has waited since the start.", OF_LOOP(stall_max_ms)},
 };
@@ -52,7 +53,8 @@ static const struct metrics_number process_numbers[] = {
      OF_PROCESS(virtual_bytes)},
     {"process_open_fds", METRICS_GAUGE, "Open file descriptors of the worker.",
      OF_PROCESS(open_fds)},
-    {"process_max_fds", METRICS_GAUGE, "How many it may open.", OF_PROCESS(max_fds)},
+    {"process_max_fds", METRICS_GAUGE, "Limit of the worker's open file descriptors.",
+     OF_PROCESS(max_fds)},
     {"process_start_time_seconds", METRICS_GAUGE,
      "When the worker started, in seconds since 1970.", OF_PROCESS(start_ms)},
 };
@@ -93,7 +95,7 @@ static uint64_t replies_with(const uint64_t *errors, const char *word)
     return sum;
 }
 
-/* By word: several rows of the table may share one. */
+/* Summed by word: several rows of the table may share one. */
 static void write_http_errors(struct metrics_text *t, const uint64_t *errors)
 {
     metrics_text_family(t, "dueq_http_errors_total", METRICS_COUNTER,
@@ -123,64 +125,27 @@ void metrics_write_node(struct metrics_text *t, const struct metrics *m)
     write_build(t, m->build);
 }
 
-/* The store's links: are they there, what waits for them, which buckets are not reached, and
- * may it lose jobs? */
+/* The store: are its links up, what waits for them, which buckets are unreached, may it lose
+ * jobs? */
 
 #define OF_STORE(field) METRICS_FIELD(struct store_numbers, field)
 
 static const struct metrics_number store_numbers[] = {
     {"dueq_store_up", METRICS_GAUGE, "Whether the store can be reached.", OF_STORE(is_up)},
-    {"dueq_store_connects_total", METRICS_COUNTER,
-     "Connections to the store that became usable.", OF_STORE(connects)},
     {"dueq_store_round_trips_total", METRICS_COUNTER, "Operations the store has answered.",
      OF_STORE(round_trips)},
     {"dueq_store_aof_cut_bytes", METRICS_GAUGE,
      "Bytes that were missing at the end of the embedded Redis's file when it was loaded, or "
-     "cut "
-     "off it then, since the node's start.",
+     "cut off it then, since the node's start.",
      OF_STORE(aof_cut_bytes)},
     {"dueq_store_errors_total", METRICS_COUNTER, "Operations the store answered with an error.",
      OF_STORE(errors)},
     {"dueq_store_lost_total", METRICS_COUNTER,
      "Operations that were in flight when the connection broke: they may have happened.",
      OF_STORE(lost)},
-    {"dueq_store_repeated_total", METRICS_COUNTER,
-     "Operations sent again: their answer was lost, or they were not carried out.",
-     OF_STORE(repeated)},
-    {"dueq_store_expired_total", METRICS_COUNTER, "Operations held for too long and given up.",
-     OF_STORE(expired)},
-    {"dueq_store_dropped_total", METRICS_COUNTER,
-     "Operations that were held, and whose client went away meanwhile.", OF_STORE(dropped)},
-    {"dueq_store_overflowed_total", METRICS_COUNTER, "Operations refused: too many were held.",
-     OF_STORE(overflowed)},
-    {"dueq_store_broken_total", METRICS_COUNTER,
-     "Operations refused because the circuit breaker was open.", OF_STORE(broken)},
-    {"dueq_store_breaker_trips_total", METRICS_COUNTER,
-     "How often the circuit breaker has opened.", OF_STORE(breaker_trips)},
-    {"dueq_store_rollbacks_total", METRICS_COUNTER,
-     "How often Redis rolled back: it had lost writes.", OF_STORE(rollbacks)},
-    {"dueq_store_lost_pushes_total", METRICS_COUNTER,
-     "Acknowledged pushes of this node that are gone for certain with that.",
-     OF_STORE(lost_pushes)},
-    {"dueq_store_clock_jumps_total", METRICS_COUNTER,
-     "How often the store's clock has jumped by more than a second against this host's.",
-     OF_STORE(clock_jumps)},
-    {"dueq_store_replica_waits_total", METRICS_COUNTER,
-     "Answers that waited until replicas had them.", OF_STORE(replica_waits)},
-    {"dueq_store_replica_timeouts_total", METRICS_COUNTER,
-     "Answers whose replicas did not follow in time: they ended as unknown.",
-     OF_STORE(replica_timeouts)},
-    {"dueq_store_operations_waiting_for_replicas", METRICS_GAUGE,
-     "Operations that are done, and whose answer waits for replicas.",
-     OF_STORE(waiting_for_replicas)},
-    {"dueq_store_operations_in_flight", METRICS_GAUGE, "Operations sent and not answered.",
-     OF_STORE(in_flight)},
-    {"dueq_store_operations_held", METRICS_GAUGE,
-     "Operations that wait for the store to be back.", OF_STORE(held)},
-    {"dueq_store_bytes_held", METRICS_GAUGE,
-     "Topics, ids and bodies of the operations in flight and held.", OF_STORE(held_bytes)},
-    {"dueq_store_maps_read_total", METRICS_COUNTER,
-     "How often a Redis Cluster has said which master has which buckets.", OF_STORE(maps_read)},
+#define X(field, type, name, help) {name, METRICS_##type, help, OF_STORE(field)},
+    STORE_METRICS(X)
+#undef X
 };
 
 static const char *const breaker_words[] = {"closed", "open", "half_open"};
@@ -217,8 +182,8 @@ static bool is_leaving(const struct store_master *master)
     return !strcmp(master->state, "leaving");
 }
 
-/* No sample may come twice: an address that is left, and had again, is shown as it is now. One
- * that Sentinels have not named yet has none. */
+/* No sample may come twice: an address that left and came back is shown as it is now. A master
+ * that Sentinels have not named yet has no address. */
 static bool is_shown(const struct store_numbers *n, unsigned i)
 {
     const struct store_master *master = &n->masters[i];
@@ -306,8 +271,7 @@ void metrics_write_store(struct metrics_text *t, const struct metrics *m)
                                m->store.round_trip_us, METRICS_OF_US);
 }
 
-/* The virtual address, where there is one: else its families are announced, and have no
- * samples.
+/* The virtual address. Without one its families are announced, but have no samples.
  */
 
 #define OF_VIP(field) METRICS_FIELD(struct vip_status, field)
@@ -316,11 +280,12 @@ static const struct metrics_number numbers[] = {
     {"dueq_vip_taken_total", METRICS_COUNTER, "Times that the virtual address was taken.",
      OF_VIP(taken)},
     {"dueq_vip_restored_total", METRICS_COUNTER,
-     "Times that it was gone while it was held, and was put back.", OF_VIP(restored)},
+     "Times that the virtual address was gone while held, and was put back.", OF_VIP(restored)},
     {"dueq_vip_announcements_total", METRICS_COUNTER,
-     "Times that it was announced to the neighbours.", OF_VIP(announcements)},
+     "Times that the virtual address was announced to the neighbours.", OF_VIP(announcements)},
     {"dueq_vip_conflicts_total", METRICS_COUNTER,
-     "Times that another host was heard to have it while it was held.", OF_VIP(conflicts)},
+     "Times that another host was heard to have the virtual address while it was held here.",
+     OF_VIP(conflicts)},
     {"dueq_vip_failures_total", METRICS_COUNTER,
      "Failures of taking it, or of the program that moves it.", OF_VIP(failures)},
 };
@@ -395,8 +360,8 @@ static uint64_t count_fds_one_by_one(void)
     return count ? count - 1 : 0; /* without the one that reads */
 }
 
-/* Linux 6.2 and newer say how many as the directory's size. Before, 10,000 take 13 ms, in which
- * no job moves. */
+/* Linux 6.2 and newer give the number as the directory's size. On older ones counting 10,000
+ * takes 13 ms, in which no job moves. */
 static uint64_t count_fds(void)
 {
     struct stat dir;
@@ -426,7 +391,8 @@ static int64_t start_since_boot_ms(void)
     return at ? strtoll(at, NULL, 10) * 1000 / sysconf(_SC_CLK_TCK) : -1;
 }
 
-/* By the clock as it was when first asked: who sets the clock does not restart the process. */
+/* By the wall clock at the first call, and then kept: a set clock must not look like a restart.
+ */
 static int64_t start_ms(void)
 {
     static int64_t known_ms;

@@ -71,7 +71,7 @@ static enum status read_number(const struct place *place, struct bytes value, in
     return STATUS_OK;
 }
 
-/* The mistake that many make is worth a word. */
+/* A common mistake has a message of its own. */
 static enum status refuse_kind(const struct place *place)
 {
     static const char *const kinds[] = {

@@ -1,4 +1,4 @@
-/* A JSON object by a table of what it may have. Pure.
+/* Reads a JSON object by a table of its members. Pure.
  *
  * Strict, because a misspelt member that is ignored is a job that runs at the wrong time: what
  * is not known, given twice, of another type or out of its range is refused, and the text
@@ -30,7 +30,7 @@ struct object_rule {
     int64_t min;         /* of a NUMBER, which is always a whole one */
     int64_t max;
     bool may_be_null;
-    bool may_be_0; /* of a moment, which means something else then */
+    bool may_be_0; /* of a moment: 0 has a meaning of its own */
 };
 
 #define OBJECT_NUMBER(member, smallest, largest)                                        \
@@ -38,7 +38,7 @@ struct object_rule {
         .name = (member), .kind = JSON_KIND_NUMBER, .min = (smallest), .max = (largest) \
     }
 
-/* A time in milliseconds since 1970; what is below looks like one in seconds. */
+/* A time in milliseconds since 1970; a smaller number looks like seconds. */
 #define OBJECT_MOMENT(member, largest) OBJECT_NUMBER(member, OBJECT_MOMENT_MIN, largest)
 #define OBJECT_MOMENT_OR_0(member, largest)                                   \
     {                                                                         \
@@ -57,16 +57,17 @@ struct object_member {
 };
 
 /* Fills in `members`, zeroed and in the order of the rules. `where` stands before a member's
- * name in what is said: "" or "backoff.". BAD_REQUEST or OUT_OF_RANGE. */
+ * name in messages: "" or "backoff.". BAD_REQUEST or OUT_OF_RANGE. */
 enum status object_read(struct bytes object, const char *where, const struct object_rule *rules,
                         unsigned count, struct object_member *members,
                         struct api_why *why) MUST_CHECK;
 
-/* Which of the words the text is (NULL: a gap); else BAD_REQUEST, and all of them are named. */
+/* The index of the text among the words (NULL: a gap); else BAD_REQUEST, and `why` names all
+ * words. */
 enum status object_word(struct bytes text, const char *name, const char *const *words,
                         unsigned count, unsigned *index, struct api_why *why) MUST_CHECK;
 
-/* Digits and nothing else. What is beyond the type becomes its end. */
+/* Digits and nothing else, else false. A number beyond the type becomes the type's largest. */
 bool object_digits(struct bytes text, int64_t *number);
 
 #endif

@@ -105,8 +105,8 @@ static void finish(struct page *page)
     page_free(page);
 }
 
-/* Whoever has only ended its side gets the page, as long as nothing has to wait for its turn. A
- * node that stops waits for what it has taken. */
+/* A client that has only ended its side gets the page, as long as no operation has to wait. A
+ * stopping node finishes the operations that it has taken. */
 static void on_cancel_wait(struct exchange *x)
 {
     struct page *page = x->handler;
@@ -152,8 +152,8 @@ static void take(struct page *page)
         page->place++;
 }
 
-/* A name, or a number, that the store does not like can only be from the cursor: the path's
- * was good enough for the page before. */
+/* A name or number that the store refuses can only be the cursor's: the path was good enough
+ * for the page before. */
 static void refuse(struct page *page, enum status status)
 {
     bool is_cursor =

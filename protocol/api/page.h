@@ -2,9 +2,9 @@
  * after the other: buckets, or the states of jobs.
  *
  * An answer is {"jobs":[...],"next":"2.61"}: `next` is for the query's `cursor`, and null
- * behind the last place. It says where to go on: the number of the place and, behind a point
- * and in hexadecimal, what the store's last answer in it ended with, if there is more behind. A
- * page ends when it is full, or has taken long enough.
+ * behind the last place. `next` is where to go on: the number of the place and, if that place
+ * has more, a point and the end of the store's last answer there, in hexadecimal. A page ends
+ * when it is full, or has taken long enough.
  */
 #ifndef DUEQ_PROTOCOL_API_PAGE_H
 #define DUEQ_PROTOCOL_API_PAGE_H
@@ -24,9 +24,9 @@ struct page {
     unsigned limit; /* rows of the page */
     unsigned count;
     unsigned steps; /* operations so far */
-    bool is_left;   /* the client has ended its side, or is gone: what would wait is not done */
+    bool is_left;   /* the client has ended its side, or is gone: no operation may wait */
 
-    /* Of a kind that leaves out what cannot be had: */
+    /* For a kind that leaves out unreached buckets: */
     bool is_away[STORE_BUCKETS_MAX]; /* when the page was begun */
     struct buf left_out;             /* numbers of buckets, for the answer */
 };
@@ -35,10 +35,10 @@ struct page_kind {
     const char *member; /* the list's name in the answer: "jobs" */
     unsigned limit_default, limit_max;
     unsigned steps_max;
-    bool leaves_out; /* its places are buckets: those that are not reached while others are do
-                      * not hold it up; it says which they are, in "unreached" */
+    bool leaves_out; /* its places are buckets; unreached ones do not hold up the page while
+                        others are reached, and are listed in "unreached" */
 
-    /* The operation's inputs, but for its topic: `after` and `limit - count` are for it. */
+    /* Sets the operation's inputs, except the topic, from `place`, `after` and page_room(). */
     void (*prepare)(struct page *page);
 
     /* Adds the answer's rows with page_next_row() before each. Returns its `next`. */
@@ -52,7 +52,7 @@ void page_reply(struct exchange *x, const struct page_kind *kind, enum op_verb v
 /* Where the next row is to be written. */
 struct buf *page_next_row(struct page *page);
 
-/* How many rows the page still wants, but `most`. */
+/* How many rows the page still wants, at most `most`. */
 unsigned page_room(const struct page *page, unsigned most);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/histogram.h"
 #include "base/status.h"
+#include "node/store/counters.h"
 
 /* The virtual address. */
 struct vip_status {
@@ -18,7 +19,7 @@ struct vip_status {
     bool is_possible;      /* this node could have it, as far as it knows */
     const char *interface; /* "": none, or the hook's matter */
     const char *why; /* why they are not here although the node leads, or could not be taken */
-    const char *conflict; /* the hardware address of who else has it; "" */
+    const char *conflict; /* hardware address of another host that has it; "" */
     uint64_t taken, restored, announcements, conflicts, failures; /* since the worker's start */
 };
 
@@ -70,17 +71,17 @@ struct cluster_status {
     int64_t lease_left_ms;
     bool is_failsafe; /* the lease rests on the other nodes' promises */
 
-    int64_t stale_ms; /* without ZooKeeper for so long: what follows is as old; 0: it is not */
+    int64_t stale_ms;      /* so long without ZooKeeper, and all below as old; 0: connected */
     const char *leader;    /* "": none, or it is not known */
     uint64_t leader_epoch; /* without ZooKeeper as last seen; 0: none leads */
-    int64_t alone_ms;      /* since one was last seen to prove its lease; 0: there is one */
+    int64_t alone_ms;      /* since a leader was last seen to prove its lease; 0: one does */
     bool is_paused;        /* no automatic failover */
     int64_t paused_at_wall_ms;
     const char *paused_by; /* the node that was asked */
     int64_t now_wall_ms;
     const char *wanted; /* the next leader that an operator wants; "*": any other */
     int64_t wanted_at_wall_ms;
-    bool is_forced; /* by force, which cannot be taken back */
+    bool is_forced; /* a forced failover, which cannot be taken back */
     bool is_flapping;
     const char *refused; /* what only a human can mend, as this node sees it */
 
@@ -90,7 +91,7 @@ struct cluster_status {
     int64_t asked_ms, granted_ms; /* session timeout; granted 0: none yet */
     int64_t tick_ms;              /* the servers' tickTime; 0: they do not tell */
 
-    const struct cluster_node *nodes; /* here, or members; by name */
+    const struct cluster_node *nodes; /* registered now, or members; sorted by name */
     unsigned node_count;
     unsigned peers_up;                    /* other nodes that this one is connected with */
     const struct cluster_change *changes; /* oldest first */
@@ -102,7 +103,7 @@ struct cluster_status {
     const struct vip_status *vip; /* NULL: there is no virtual address */
 
     bool is_sharing; /* ha.mode: cluster. Each node moves what is due in its own topics */
-    /* Who scans, the view; all 0 without is_sharing. */
+    /* The view, that is which nodes scan; all 0 without is_sharing. */
     uint64_t view;               /* its number; 0: none was seen yet */
     uint64_t scanners;           /* nodes in it */
     uint64_t shares, own_shares; /* of the topics: all, and this node's by it */
@@ -139,7 +140,7 @@ struct cluster_command {
 
 /* Called in the loop. What status points to is borrowed until the loop turns. */
 struct cluster_port {
-    /* False: the node is alone, and only `may_act`, `refused` and `fenced` are told. */
+    /* False: the node is standalone, and only `may_act`, `refused` and `fenced` are set. */
     bool (*read)(void *arg, struct cluster_status *status);
     /* on_done comes once, never from inside. */
     void (*submit)(void *arg, struct cluster_command *command);
@@ -152,8 +153,8 @@ struct cluster_port {
 #define STORE_BUCKETS_MAX    128
 #define STORE_MASTERS_MAX    136 /* with buckets of ours, or that had some just now */
 
-/* Why the store may lose jobs, or keep them waiting. All that can be are told, each whether it
- * is so now. Static texts. */
+/* A reason why the store may lose jobs or keep them waiting. All reasons are listed; `is_so`
+ * says which hold now. Static texts. */
 struct store_weakness {
     const char *word;
     const char *what, *advice; /* for people: what is wrong, and what to do */
@@ -167,7 +168,7 @@ struct store_master {
     const char *why;     /* it is not up: for people; "" or NULL */
     const char *breaker; /* as below */
     uint64_t is_up;      /* gauge: 0 or 1 */
-    uint64_t buckets;    /* gauge: that are there, reached or not */
+    uint64_t buckets;    /* gauge: buckets at this master, reached or not */
     uint64_t in_flight;  /* gauge: operations sent there and not answered */
 };
 
@@ -180,31 +181,18 @@ struct store_unreached {
 
 /* Counters count since the worker's start. */
 struct store_numbers {
-    const char *address;       /* of the one in use; "" or NULL: not known */
-    uint64_t is_up;            /* gauge: 0 or 1 */
-    uint64_t connects;         /* connections that became usable */
-    uint64_t round_trips;      /* operations answered */
-    uint64_t errors;           /* of them: with an error, or not in the form of an answer */
-    uint64_t lost;             /* operations in flight when the connection broke */
-    uint64_t repeated;         /* operations sent again: lost, or not carried out */
-    uint64_t expired;          /* operations held for too long */
-    uint64_t dropped;          /* operations held, whose client had gone */
-    uint64_t overflowed;       /* operations refused because too many were held */
-    uint64_t broken;           /* operations refused because the breaker was open */
-    uint64_t rollbacks;        /* how often the store rolled back */
-    uint64_t clock_jumps;      /* of its clock, by more than a second against ours */
-    uint64_t lost_pushes;      /* of this node: acknowledged, and gone for certain with that */
-    uint64_t aof_cut_bytes;    /* gauge: missing at the end of its file when that was loaded */
-    uint64_t replica_waits;    /* answers that waited for replicas */
-    uint64_t replica_timeouts; /* of them: not in time */
-    uint64_t waiting_for_replicas;         /* gauge: answers that wait for replicas */
-    uint64_t in_flight;                    /* gauge: operations sent and not answered */
-    uint64_t held;                         /* gauge: operations that wait for the link */
-    uint64_t held_bytes;                   /* gauge: topics, ids and bodies of both */
+#define X(field, ...) uint64_t field;
+    STORE_METRICS(X)
+#undef X
+    const char *address;    /* of the server in use; "" or NULL: not known */
+    uint64_t is_up;         /* gauge: 0 or 1 */
+    uint64_t round_trips;   /* operations answered */
+    uint64_t errors;        /* of them: with an error, or not in the form of an answer */
+    uint64_t lost;          /* operations in flight when the connection broke */
+    uint64_t aof_cut_bytes; /* gauge: missing at the end of Redis's file when it was loaded */
     const struct histogram *round_trip_us; /* in microseconds; NULL: not measured */
 
-    const char *breaker; /* "closed", "open" or "half_open"; NULL: there is none */
-    uint64_t breaker_trips;
+    const char *breaker;           /* "closed", "open" or "half_open"; NULL: there is none */
     int64_t breaker_since_mono_ms; /* in that state; 0: from the start */
 
     struct store_weakness weak[STORE_WEAKNESSES_MAX];
@@ -220,7 +208,6 @@ struct store_numbers {
     uint64_t asked;     /* this once: it is moving there */
     uint64_t try_again; /* some of its keys are here and some there */
     uint64_t down;      /* nobody has it */
-    uint64_t maps_read; /* how often it was asked who has which */
 };
 
 #endif

@@ -1,9 +1,9 @@
 /* Health, as load balancers and container runtimes ask for it:
  *   live     the loop turns: do not restart me
  *   ready    the store can be reached: send me clients; and why it may lose jobs
- *   leader   the same, and this node moves due jobs (alone, it always leads)
- *   standby  the same, and it would take over from another node that does: not while it is
- *            no member, set to ha.no_failover, refused, or failover is paused
+ *   leader   ready, and this node moves due jobs (a standalone node always does)
+ *   standby  ready, and this node would take over from the leader: not while it is no member,
+ *            set to ha.no_failover, refused, or failover is paused
  */
 #include <inttypes.h>
 #include <string.h>
@@ -35,7 +35,8 @@ static bool expect_ready(struct exchange *x)
     return !reason;
 }
 
-/* A store that may lose jobs works: whether that is good enough is for others to say. */
+/* A store that may lose jobs counts as ready; the operator decides whether that is good enough.
+ */
 void health_ready(struct exchange *x)
 {
     const struct api_node *node = &api_of(x)->node;
@@ -79,7 +80,7 @@ static const struct cluster_node *own_row(const struct cluster_status *s)
     return NULL;
 }
 
-/* NULL: it would. */
+/* NULL: the node would take over. */
 static const char *why_no_successor(const struct cluster_status *s)
 {
     const struct cluster_node *own = own_row(s);
@@ -152,7 +153,7 @@ static void add_store(struct buf *out, const struct api *api)
                      clock_wall_ms() - (timers_now(&api->loop->timers) - since_mono_ms));
 }
 
-/* By protocol, of those that are served. */
+/* By protocol, for the open ports. */
 static void add_connections(struct buf *out, const struct api_node *node)
 {
     const struct port_stats *ports[API_PORTS_MAX];
@@ -198,7 +199,7 @@ void openapi_get(struct exchange *x)
     exchange_reply(x, 200, "application/yaml", bytes_of_text(openapi_text));
 }
 
-void openapi_lead(struct exchange *x)
+void openapi_redirect(struct exchange *x)
 {
     exchange_add_header(x, "Location", "/v1/openapi.yaml");
     exchange_reply_json(x, 302, BYTES("{\"openapi\":\"/v1/openapi.yaml\"}"));

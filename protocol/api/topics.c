@@ -25,7 +25,7 @@ static void answer_stats(struct exchange *x, const struct op *op)
     buf_fini(&json);
 }
 
-/* The engine has just read them, and knows. */
+/* The engine has just read the settings, and knows the pause. */
 static void count_jobs(struct exchange *x, const struct op *op)
 {
     struct op count = {.verb = OP_STATS};
@@ -131,11 +131,11 @@ void api_list(struct exchange *x)
         page_reply(x, &kind, OP_LIST, state, state + 1);
 }
 
-/* What holds for a topic: its settings and its pause; and GET /v1/settings, all topics that
- * have any, bucket after bucket.
+/* A topic's settings and pause; and GET /v1/settings: all topics that have any, bucket after
+ * bucket.
  */
 
-/* A pause that is over may still lie there. */
+/* The store may still hold a pause that is over. */
 static int64_t paused_until(const struct settings_row *row, int64_t now_ms)
 {
     return row->settings.paused_until_ms > now_ms ? row->settings.paused_until_ms : 0;
@@ -237,7 +237,7 @@ static void prepare(struct page *page)
 }
 
 /* A page may become longer than its limit: the store's answer cannot be cut, because its cursor
- * does not stand within it. */
+ * is for its end. */
 static struct bytes take(struct page *page)
 {
     const struct op *op = &page->op;
@@ -268,9 +268,9 @@ void api_list_settings(struct exchange *x)
 
 /* POST /v1/topics/{topic}/kick and /purge: whole states at once.
  *
- * They may take long, and end early when the client does not wait any more. What was swept
- * before something went wrong is told as what it is, with has_more: whoever goes on finds out
- * what is wrong. Only where nobody knows how far it came is it an error.
+ * A sweep may take long, and ends early when the client no longer waits. After a failure the
+ * count swept so far is a normal answer with has_more: the next request finds out what is
+ * wrong. Only where the count is unknown is the answer an error.
  */
 
 struct sweeping {

@@ -69,7 +69,7 @@ static void join(struct connection_kind *kind)
     list_init(&kind->kept);
     list_init(&kind->unread);
     connections_init_acks(kind);
-    connections_init_moving(kind);
+    connections_init_floating(kind);
 }
 
 void connection_init(struct connection *c, struct connection_kind *kind, int fd)
@@ -87,7 +87,7 @@ void connection_init(struct connection *c, struct connection_kind *kind, int fd)
     connection_start_reading(c);
     if (kind->idle_ms)
         connection_arm(c, kind->idle_ms);
-    connection_start_moving(c);
+    connection_start_floating(c);
 }
 
 /* ---- what all of them keep ---- */
@@ -105,8 +105,8 @@ static void crowd_out(struct connection *c, const char *reason)
     connection_close(c, reason);
 }
 
-/* Who keeps less than others is not to pay for them: it may wait for a reply, with the start of
- * the next request behind. */
+/* A connection that keeps little must not pay for the others: it may wait for a reply, with the
+ * start of the next request behind. */
 static struct connection *find_hoarder(struct connection_kind *kind)
 {
     size_t share = kind->kept_bytes / kind->connections;

@@ -1,5 +1,5 @@
-/* The end of a connection. While one is in sight a timer looks at it often at first, then less
- * and less: nothing tells when a client's kernel has acknowledged the last bytes.
+/* The end of a connection. With an end in sight a timer looks often at first, then less and
+ * less: no event reports that a client's kernel has acknowledged the last bytes.
  */
 #include <unistd.h>
 #include <sys/socket.h>
@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "protocol/conn/private.h"
-#include "protocol/conn/moving.h"
+#include "protocol/conn/floating.h"
 
 #define CANCEL_MS     50  /* of grace for requests in work, once the input has ended, */
 #define LEAVE_MS      10  /* or while the address is leaving, which takes some 20 */
@@ -20,7 +20,7 @@ void connection_close(struct connection *c, const char *reason)
     if (c->state == CONNECTION_CLOSED)
         return;
     c->state = CONNECTION_CLOSED;
-    if (connection_is_leaving(c) && !connection_find_error(c))
+    if (connection_is_draining(c) && !connection_find_error(c))
         c->astray_bytes = c->sent_bytes - stream_len(&c->output);
     connection_stop_awaiting(c);
     LOG_DEBUG(
@@ -30,14 +30,14 @@ void connection_close(struct connection *c, const char *reason)
         (unsigned long long)(connection_awaits_ack(c) ? c->awaited_bytes - c->acked_bytes : 0));
     connection_stop_reading(c);
     connection_stop_writing(c);
-    connection_stop_moving(c);
+    connection_stop_floating(c);
     event_free(c->readable);
     hangups_forget(&c->kind->hangups, c->fd);
     close(c->fd);
     if (--c->kind->connections == 0) {
         hangups_fini(&c->kind->hangups);
         connections_fini_acks(c->kind);
-        connections_fini_moving(c->kind);
+        connections_fini_floating(c->kind);
     }
     connection_arm(c, 0);
 }
@@ -52,11 +52,11 @@ static void drain(struct connection *c)
             return;
 }
 
-/* Nobody asks again for the last replies of a client that may have left, or whose address goes.
+/* A client that may have left, or whose address goes, will not ask again for its last replies.
  */
 static void await_last_ack(struct connection *c)
 {
-    if (c->saw_end || connection_is_leaving(c))
+    if (c->saw_end || connection_is_draining(c))
         connection_await_ack(c);
 }
 
@@ -107,7 +107,7 @@ void connection_begin_to_end(struct connection *c, const char *reason)
     connection_give_a_moment(c);
 }
 
-/* It has no more time than one that begins to end now. */
+/* Leaves the connection no more time than one that begins to end now. */
 static void hasten(struct connection *c)
 {
     if (c->due_mono_ms > connection_now(c) + c->kind->reading_ms)
@@ -125,7 +125,7 @@ void connection_wind_up(struct connection *c, const char *reason)
 
 static int64_t cancels_at(const struct connection *c)
 {
-    return c->end_mono_ms + (connection_is_leaving(c) ? LEAVE_MS : CANCEL_MS);
+    return c->end_mono_ms + (connection_is_draining(c) ? LEAVE_MS : CANCEL_MS);
 }
 
 static void cancel_waits(struct connection *c)
@@ -137,7 +137,7 @@ static void cancel_waits(struct connection *c)
         c->kind->on_end(c);
 }
 
-/* At a stop a client whose kernel acknowledges a little at a time keeps nobody waiting. */
+/* At a stop, acknowledgements that trickle in do not prolong the wait. */
 static int64_t waits_since(const struct connection *c)
 {
     if (!c->kind->is_draining || !connection_is_written(c))
@@ -145,7 +145,7 @@ static int64_t waits_since(const struct connection *c)
     return c->written_mono_ms > c->end_mono_ms ? c->written_mono_ms : c->end_mono_ms;
 }
 
-/* The milliseconds until it is given up; INT64_MAX: something is in work. */
+/* The milliseconds until the connection is given up; INT64_MAX: requests are in work. */
 static int64_t time_to_give_up(const struct connection *c)
 {
     int64_t limit_ms = connection_is_written(c) ? c->kind->ending_ack_ms : c->kind->ending_ms;
@@ -156,7 +156,8 @@ static int64_t time_to_give_up(const struct connection *c)
     return left_ms > 0 ? left_ms : 0;
 }
 
-/* Not past the moments when its waits are cancelled, and it is given up. */
+/* Looks later, but not past the moments when the waits are cancelled and the connection is
+ * given up. */
 static void look_later(struct connection *c)
 {
     int64_t to_cancel_ms = cancels_at(c) - connection_now(c);
@@ -169,7 +170,7 @@ static void look_later(struct connection *c)
     connection_arm(c, c->timer_ms < left_ms ? c->timer_ms : left_ms);
 }
 
-/* Some may have come when it was not the time to tell. */
+/* Acknowledgements may have been noted at a moment when on_acked could not be called. */
 static void look_for_acks(struct connection *c)
 {
     if (c->state == CONNECTION_CLOSED || c->acked_bytes == c->sent_bytes)

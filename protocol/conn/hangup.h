@@ -1,9 +1,9 @@
 /* Tells when the peer of a socket that nobody reads at the moment has ended it, or was lost.
  *
- * Who stops reading because there is enough to do would hear of it from a reply that fails, or
- * never. libevent's EV_CLOSED is made for that, but 2.1 drops it when the end is a reset, and
- * its loop then spins. So the sockets stand in an epoll set of their own, and that one is a
- * single event of the loop.
+ * A paused connection would learn of the end from a reply that fails, or never. libevent's
+ * EV_CLOSED is made for this, but 2.1 drops the event when the end is a reset, and its loop
+ * then spins. So the sockets are in an epoll set of their own, whose descriptor is one event of
+ * the loop.
  */
 #ifndef DUEQ_PROTOCOL_CONN_HANGUP_H
 #define DUEQ_PROTOCOL_CONN_HANGUP_H
@@ -26,12 +26,11 @@ void hangups_init(struct hangups *h, struct loop *loop, void (*on_hangup)(void *
 /* Harmless twice. */
 void hangups_fini(struct hangups *h);
 
-/* Calls back once with `arg` when the end comes, or came before, even if there are bytes to be
- * read in front of it; for more, watch again. False when the system cannot (no descriptors
- * left). */
+/* Calls back once with `arg` when the end comes or has come, even behind unread bytes; watch
+ * again for another call. False when the system cannot (no descriptors left). */
 bool hangups_watch(struct hangups *h, int fd, void *arg);
 
-/* Before `fd` is closed. */
+/* Call before `fd` is closed. */
 void hangups_forget(struct hangups *h, int fd);
 
 #endif

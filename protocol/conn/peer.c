@@ -25,7 +25,7 @@ static union address address_of(int fd)
     return address;
 }
 
-/* What a listener on `::` takes for ::ffff:10.0.0.1 is 10.0.0.1. */
+/* Turns ::ffff:10.0.0.1, as a listener on `::` sees an IPv4 peer, into 10.0.0.1. */
 static void unmap(union address *a)
 {
     struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = a->v6.sin6_port};
@@ -54,7 +54,7 @@ static void print_address(const struct connection *c, struct buf *to)
         buf_add_text(to, "unknown");
 }
 
-/* Most never ask. */
+/* Made when first asked for, which most connections never are. */
 struct bytes peer_name(struct connection *c)
 {
     struct buf name = BUF_INIT;
@@ -104,7 +104,8 @@ struct peer_network peer_network_of(const struct sockaddr *from)
     return network;
 }
 
-/* FNV-1a. Whoever has addresses to choose from has other ways to be a nuisance. */
+/* FNV-1a. No seed: an attacker with many addresses to choose from has better ways to do harm.
+ */
 static unsigned slot_of(const struct peer_network *network)
 {
     uint32_t hash = 2166136261;

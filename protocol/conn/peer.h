@@ -1,8 +1,8 @@
-/* Who is at the other end of a connection: for people, and what all connections of one address
- * have together.
+/* The other end of a connection: its name for people, and the counts that all connections of
+ * one address share.
  *
- * An address is a client as far as a node can tell; of IPv6 a network of 64 bits, because that
- * is what one host commonly has. Behind a proxy all clients are one.
+ * One address counts as one client; with IPv6, one network of 64 bits, because one host
+ * commonly has a whole network. Clients behind a proxy count as one.
  */
 #ifndef DUEQ_PROTOCOL_CONN_PEER_H
 #define DUEQ_PROTOCOL_CONN_PEER_H
@@ -14,13 +14,13 @@
 
 struct connection;
 
-/* "http 127.0.0.1:40712": the protocol and the address. Lives until peer_fini(), which is for
- * whoever frees the connection. */
+/* "http 127.0.0.1:40712": the protocol and the address. Borrowed until peer_fini(), due before
+ * the connection is freed. */
 struct bytes peer_name(struct connection *c);
 void peer_fini(struct connection *c);
 
-/* What counts as one address, to be compared byte by byte: of IPv4 it is whole, also where IPv6
- * carries it (::ffff:10.0.0.1); of IPv6 its first 64 bits. All that are not IP are one. */
+/* The part of an address that counts, compared byte by byte: all of IPv4, also inside IPv6
+ * (::ffff:10.0.0.1); the first 64 bits of IPv6. All addresses that are not IP are equal. */
 struct peer_network {
     unsigned char family; /* 4, 6, or 0 */
     unsigned char bits[8];
@@ -30,7 +30,7 @@ struct sockaddr;
 
 struct peer_network peer_network_of(const struct sockaddr *from);
 
-/* An address that somebody has joined. The counts are the protocol's, zero at first. */
+/* An address that clients have joined. The counts are kept by the protocol, zero at first. */
 struct peer {
     struct list link; /* in its slot */
     unsigned joined;
@@ -48,13 +48,13 @@ struct port_peers {
 
 void peers_init(struct port_peers *peers);
 
-/* The one of the connected socket's other end; never NULL. */
+/* The peer at the other end of the connected `fd`, which has joined it; never NULL. */
 struct peer *peers_join(struct port_peers *peers, int fd);
 
 /* The network, byte by byte: the same of all protocols. Lives as long as the peer. */
 struct bytes peer_address(const struct peer *peer);
 
-/* Whoever joined; the last one frees it. */
+/* Undoes one peers_join(); the last one frees the peer. */
 void peer_leave(struct peer *peer);
 
 #endif

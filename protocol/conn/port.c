@@ -14,14 +14,23 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "node/queue/queue.h"
-#include "protocol/conn/moving.h"
+#include "protocol/conn/floating.h"
 
 #define PORT_GRACE_MS 50
+
+/* A connection that ends waits so long for a client that reads nothing; when the node stops,
+ * also for one that reads slowly. Then the replies are lost. */
+#define ENDING_MS 5000
+
+/* Memory of all connections: for requests that have not arrived completely, and for unread
+ * replies. */
+#define KEPT_BYTES(request_bytes)  (4 * (request_bytes) + (64 << 20))
+#define UNREAD_BYTES(output_bytes) (16 * (output_bytes) + (128 << 20))
 
 #define BREAK_MS   100   /* after EMFILE and the like: else the loop would spin */
 #define WARNING_MS 10000 /* between two of its warnings */
 
-/* Refused on other than TCP sockets, which need none of it. */
+/* Other sockets than TCP refuse the options, and need none. */
 static void set_tcp_options(int fd)
 {
     static const struct {
@@ -68,7 +77,7 @@ static bool is_clients_fault(int error)
            error == ENETDOWN || error == ENETUNREACH || error == EHOSTUNREACH;
 }
 
-/* At most so many. */
+/* Accepts `most` clients at most. */
 static void accept_some(struct listener *l, unsigned most)
 {
     for (unsigned i = 0; i < most && l->acceptable; i++) {
@@ -121,68 +130,6 @@ void listener_stop(struct listener *l)
     close(l->fd);
 }
 
-/* ---- handed ---- */
-
-struct parcel {
-    struct list link;
-    uint64_t end; /* of its reply, in sent_bytes */
-    struct delivery *delivery;
-};
-
-/* Both are borrowed. */
-static void handed_init(struct handed *h, struct connection *c, struct queue *queue)
-{
-    h->connection = c;
-    h->queue = queue;
-    list_init(&h->unacked);
-}
-
-/* True when it is known what became of it. */
-static bool settle(struct handed *h, uint64_t end, struct delivery *d)
-{
-    if (h->connection->acked_bytes >= end)
-        queue_delivered(h->queue, d);
-    else if (h->connection->state == CONNECTION_CLOSED && end <= h->connection->astray_bytes)
-        queue_left_open(h->queue, d);
-    else if (h->connection->state == CONNECTION_CLOSED)
-        queue_returned(h->queue, d);
-    else
-        return false;
-    return true;
-}
-
-void handed_settle(struct handed *h)
-{
-    struct list *link;
-
-    while ((link = list_first(&h->unacked))) {
-        struct parcel *p = CONTAINER_OF(link, struct parcel, link);
-
-        if (!settle(h, p->end, p->delivery))
-            return;
-        list_remove(&p->link);
-        free(p);
-    }
-}
-
-void handed_send(struct handed *h, struct bytes reply, struct delivery *d)
-{
-    uint64_t end = h->connection->sent_bytes + reply.len; /* never, if it is closed */
-    struct parcel *p;
-
-    connection_send(h->connection, reply);
-    if (settle(h, end, d))
-        return;
-    p = malloc(sizeof(*p));
-    if (!p)
-        abort();
-    *p = (struct parcel){.end = end, .delivery = d};
-    list_append(&h->unacked, &p->link);
-    connection_await_ack(h->connection);
-}
-
-/* ---- port ---- */
-
 /* ---- clients ---- */
 
 static enum port_place place_for(const struct port *p, const struct peer *peer)
@@ -217,7 +164,7 @@ void port_join(struct port *p, struct port_client *c, int fd, struct peer *peer,
     }
     list_append(&p->clients, &c->link);
     connection_init(&c->connection, &p->kind, fd);
-    handed_init(&c->handed, &c->connection, p->queue);
+    unacked_init(&c->unacked, &c->connection, p->queue);
 }
 
 void port_leave(struct port_client *c)
@@ -287,6 +234,30 @@ void port_init(struct port *p, const struct port_ops *ops, struct loop *loop,
     p->kind.shed = &p->stats.shed;
 }
 
+void port_set_limits(struct port *p)
+{
+    int64_t ms = p->limits.request_ms;
+
+    p->kind.reading_ms = p->is_closing && (ms == 0 || ms > ENDING_MS) ? ENDING_MS : ms;
+    p->kind.is_draining = p->is_closing;
+    p->kind.ending_ack_ms = p->is_closing ? CONNECTION_DRAIN_ACK_MS : ENDING_MS;
+}
+
+void port_limit(struct port *p, const struct port_limits *limits, size_t request_max_bytes)
+{
+    assert(limits->pipelined_max > 0);
+    p->limits = *limits;
+    p->connections_max = limits->connections_max;
+    p->connections_per_address = limits->connections_per_address;
+    p->kind.in_work_max = limits->pipelined_max;
+    p->kind.output_max_bytes = limits->output_max_bytes;
+    p->kind.kept_max_bytes = KEPT_BYTES(request_max_bytes);
+    p->kind.unread_max_bytes = UNREAD_BYTES(limits->output_max_bytes);
+    p->kind.idle_ms = limits->idle_ms;
+    p->kind.ending_ms = ENDING_MS;
+    port_set_limits(p);
+}
+
 void port_open(struct port *p, int listen_fd)
 {
     p->ops->set_limits(p);
@@ -307,14 +278,14 @@ void port_free(struct port *p)
 
 /* ---- the virtual address ---- */
 
-void port_move(struct port *p, const struct moving *moving)
+void port_follow(struct port *p, const struct floating *floating)
 {
-    connections_move(&p->kind, moving);
+    connections_follow(&p->kind, floating);
 }
 
-unsigned port_moving(const struct port *p)
+unsigned port_floating(const struct port *p)
 {
-    return connections_moving(&p->kind);
+    return connections_floating(&p->kind);
 }
 
 bool port_owes(struct port *p)

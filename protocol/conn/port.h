@@ -1,13 +1,12 @@
-/* A port: what listens for the clients of a dialect, and all clients that have come over it;
- * the same for every dialect. It accepts, keeps the limits of connections, moves with the
- * virtual address, and stops:
+/* A port: the listener of a dialect and all clients that came over it, the same for every
+ * dialect. A port accepts clients, keeps the limits of connections, follows the virtual
+ * address, and stops:
  *
- *   OPEN --port_stop()--> STOPPING --PORT_GRACE_MS--> CLOSING --the last client has gone-->
- * on_stopped
+ *   OPEN --port_stop()--> STOPPING --PORT_GRACE_MS--> CLOSING --no client left--> on_stopped
  *
- *   STOPPING  nobody is accepted, what requests wait for is cancelled, and the dialect
- *             refuses new ones: those that are on their way when a node stops are answered
- *   CLOSING   a connection ends as soon as nothing of it is in work and its replies are read
+ *   STOPPING  no client is accepted, waiting requests are cancelled, and the dialect refuses
+ *             new ones: a request on its way when the node stops still gets an answer
+ *   CLOSING   a connection ends once it has nothing in work and its replies are read
  *
  * A dialect embeds a struct port in its server and a struct port_client in its client.
  */
@@ -20,6 +19,7 @@
 #include "base/list.h"
 #include "base/loop.h"
 #include "protocol/conn/connection.h"
+#include "protocol/conn/unacked.h"
 #include "protocol/conn/peer.h"
 
 /* Accepts clients on a listening socket that somebody else has bound.
@@ -28,13 +28,12 @@
  * worker restarts waits in the kernel's queue and is not refused.
  */
 
-/* The kernel takes no more of a connection's output beyond what is on its way and so many
- * bytes. Without that limit it would take megabytes for a client that reads nothing, where
- * nobody counts them. What it does not take is the connection's unread output, which is
- * counted. */
+/* Beyond the bytes in flight, the kernel takes at most so many bytes of a connection's output.
+ * Without that limit it would take megabytes, uncounted, for a client that reads nothing. The
+ * rest is the connection's unread output, which is counted. */
 #define LISTENER_UNSENT_BYTES 65536
 
-/* Then the connections have their turn. */
+/* Then the loop serves connections again. */
 #define LISTENER_ACCEPTS_PER_TURN 32
 
 struct event;
@@ -61,34 +60,7 @@ void listener_accept(struct listener *l);
 /* Accepts no more and closes the descriptor; harmless twice. */
 void listener_stop(struct listener *l);
 
-/* Jobs that were handed to a client whose kernel does not have them yet.
- *
- * A job counts as delivered when the client's kernel has acknowledged the reply that carries it
- * to its last byte, not a moment before: what a client that has left never got goes back, and
- * costs no try. What was acknowledged is delivered, whatever became of the connection. Where
- * the address moved meanwhile the acknowledgement may have gone to the other host: such a job
- * is left open, so that its consumer has some seconds to use the lease before anybody else gets
- * it.
- */
-
-struct delivery;
-struct queue;
-
-/* Of one connection. */
-struct handed {
-    struct connection *connection;
-    struct queue *queue;
-    struct list unacked; /* in the order of their replies */
-};
-
-/* Sends a reply, as connection_send() does, and takes over the delivery that it carries. */
-void handed_send(struct handed *h, struct bytes reply, struct delivery *d);
-
-/* To be called when acked_bytes has grown, and when the connection is closed: nothing is left
- * then. */
-void handed_settle(struct handed *h);
-
-struct moving;
+struct floating;
 struct port;
 struct port_client;
 struct queue;
@@ -98,13 +70,26 @@ enum port_place { PORT_HAS_PLACE, PORT_IS_FULL, PORT_IS_FULL_FOR_ADDRESS };
 
 struct port_ops {
     const char *name; /* "gmq": in logs and metrics */
-    /* Somebody has come: the dialect makes a client (port_join), or answers that it has no
-     * place, closes `fd` and leaves the peer. */
+    /* A client has come: the dialect joins it (port_join), or answers that there is no place,
+     * closes `fd` and leaves the peer. */
     void (*on_client)(struct port *p, int fd, struct peer *peer, enum port_place place);
     void (*cancel_waits)(struct port_client *c); /* its requests wait no longer */
     void (*wind_up)(struct port_client *c);      /* CLOSING */
-    void (*set_limits)(struct port *p);          /* the kind's, which change with is_closing */
-    void (*free)(struct port *p);                /* after on_stopped */
+    void (*set_limits)(struct port *p); /* sets those of `kind`, which depend on is_closing */
+    void (*free)(struct port *p);       /* after on_stopped */
+};
+
+/* The limits of a dialect over TCP, as the configuration has them. */
+struct port_limits {
+    size_t body_max_bytes; /* of a job; the queue judges it, requests are sized by it */
+    unsigned connections_max;
+    unsigned connections_per_address; /* 0: no limit of its own */
+    unsigned pipelined_max;  /* requests of one connection in work at once; at least 1 */
+    size_t output_max_bytes; /* unread replies of one connection */
+    /* The time for a request to arrive, from its first byte to its last, and for a reply to be
+     * read, twice as long behind other replies. 0: no limit. */
+    int64_t request_ms;
+    int64_t idle_ms; /* a connection that does nothing for so long is closed; 0: never */
 };
 
 /* Since the worker's start. */
@@ -126,6 +111,7 @@ struct port {
     struct connection_kind kind; /* the dialect fills it in before port_open() */
     unsigned connections_max;
     unsigned connections_per_address; /* 0: no limit of its own */
+    struct port_limits limits;        /* of a dialect over TCP, see port_limit() */
     bool is_stopping;                 /* new requests are refused */
     bool is_closing;
 
@@ -144,7 +130,7 @@ struct port_client {
     struct port *port;
     struct list link; /* in its clients */
     struct peer *peer;
-    struct handed handed;
+    struct unacked unacked;
     bool has_place;
 };
 
@@ -152,31 +138,35 @@ struct port_client {
 void port_init(struct port *p, const struct port_ops *ops, struct loop *loop,
                struct queue *queue);
 
+/* New limits of a dialect over TCP, for all connections from the next request of each on: call
+ * before port_open() and at each reload. `request_max_bytes`: of one request. The ops'
+ * set_limits is then port_set_limits(), and `in_work_max` may be lowered after the call. */
+void port_limit(struct port *p, const struct port_limits *limits, size_t request_max_bytes);
+void port_set_limits(struct port *p);
+
 /* Serves what connects to `listen_fd` (bound and listening), and owns that from now on. */
 void port_open(struct port *p, int listen_fd);
 
 /* Calls back, never from inside, when the last client has gone. */
 void port_stop(struct port *p, void (*on_stopped)(void *arg), void *arg);
 
-/* The ops' free, after on_stopped; NULL is fine. */
+/* Calls the ops' free; only after on_stopped. NULL is fine. */
 void port_free(struct port *p);
 
-/* What all dialects free of themselves. */
+/* Ends the common part, for the ops' free. */
 void port_fini(struct port *p);
 
-/* Takes `fd` over and reads from the next turn on. Of a client without a place nothing counts.
- */
+/* Takes `fd` over and reads from the next turn on. A client without a place is not counted. */
 void port_join(struct port *p, struct port_client *c, int fd, struct peer *peer,
                bool has_place);
 
-/* Forgets one that is closed and has nothing in work; its memory is the dialect's. */
+/* Forgets a client that is closed and has nothing in work; its memory is the dialect's. */
 void port_leave(struct port_client *c);
 
-/* As connections_move() in moving.h, and the numbers beside it, for its clients. Those that
- * wait to be accepted are accepted before they are closed, or counted as owed: else they would
- * hear nothing. */
-void port_move(struct port *p, const struct moving *moving);
-unsigned port_moving(const struct port *p);
+/* The calls of floating.h for the port's clients. Clients that wait to be accepted are accepted
+ * before they are closed or counted as owed; else they would hear nothing. */
+void port_follow(struct port *p, const struct floating *floating);
+unsigned port_floating(const struct port *p);
 bool port_owes(struct port *p);
 
 #endif

@@ -4,7 +4,7 @@
  *   read.c        input: offered, kept, and when nothing is read
  *   write.c       output: written, kept, acknowledged, and read in time
  *   end.c         from the end in sight to the last call
- *   moving.c      when its own end is an address that moves to another node
+ *   floating.c      when its own end is an address that moves to another node
  */
 #ifndef DUEQ_PROTOCOL_CONN_PRIVATE_H
 #define DUEQ_PROTOCOL_CONN_PRIVATE_H
@@ -21,7 +21,7 @@ static inline void connection_arm(struct connection *c, int64_t delay_ms)
     timer_arm(&c->kind->loop->timers, &c->timer, delay_ms);
 }
 
-/* Unless it comes earlier anyway. */
+/* Unless the timer is due earlier. */
 static inline void connection_arm_sooner(struct connection *c, int64_t delay_ms)
 {
     if (!timer_is_armed(&c->timer) || c->timer.due_mono_ms > connection_now(c) + delay_ms)
@@ -30,16 +30,16 @@ static inline void connection_arm_sooner(struct connection *c, int64_t delay_ms)
 
 /* ---- connection.c: what all connections of a kind keep in memory together ----
  *
- * When it is too much, whoever has made no progress for longest has to go. The kind's lists
- * `kept` and `unread` are in the order of progress. Closing a connection takes it out of both,
- * and its bytes out of the gauges. */
+ * Over a limit, the connection without progress for longest is closed. The kind's lists `kept`
+ * and `unread` are in the order of progress. Closing a connection takes it out of both, and its
+ * bytes out of the gauges. */
 
-/* A connection made progress with `s`, or has nothing in it any more: `link` goes to the end
- * of `all`, or out of it. */
+/* A connection made progress with `s`: moves `link` to the end of `all`, or out of the list
+ * when `s` is empty. */
 void shed_note_progress(struct list *all, struct list *link, const struct stream *s);
 
-/* Closes connections until the unused input of all is within kept_max_bytes; it may be the one
- * whose input was added last. */
+/* Closes connections until the unused input of all is within kept_max_bytes; one of them may be
+ * the connection whose input was added last. */
 void shed_bound_kept(struct connection_kind *kind);
 
 /* The same for unread output; but `newest` stays whatever it has, or a large reply could never
@@ -51,18 +51,18 @@ void shed_bound_unread(struct connection_kind *kind, const struct connection *ne
 /* From the next turn on. */
 void connection_start_reading(struct connection *c);
 
-/* For good: what was not used is forgotten; harmless twice. */
+/* For good: unused input is forgotten; harmless twice. */
 void connection_stop_reading(struct connection *c);
 
-/* After all that may change what is in work, or the limit of it: is there room for more? */
+/* Call after every change of `in_work` or of its limit. */
 void connection_pause_or_resume(struct connection *c);
 
-/* Of the kind's `hangups`, while it reads nothing. */
+/* The callback of the kind's `hangups`. */
 void connection_on_hangup(void *connection);
 
 /* ---- write.c ---- */
 
-/* For good: what was not written is forgotten. */
+/* For good: unwritten output is forgotten. */
 void connection_stop_writing(struct connection *c);
 
 /* All that was sent is with the kernel. */
@@ -71,63 +71,63 @@ bool connection_is_written(const struct connection *c);
 /* Somebody awaits an acknowledgement that has not come. */
 bool connection_awaits_ack(const struct connection *c);
 
-/* Asks the kernel, where one is awaited; tells nobody. */
+/* Asks the kernel, where an acknowledgement is awaited; calls nobody. */
 void connection_note_ack(struct connection *c);
 
-/* The same, and tells on_acked, which may close. */
+/* The same, and calls on_acked, which may close. */
 void connection_ask_for_ack(struct connection *c);
 
 /* For good, right before the descriptor is closed: asks for the last time. */
 void connection_stop_awaiting(struct connection *c);
 
-/* Of the kind, with its first connection and its last. */
+/* Called with the kind's first connection, and with its last. */
 void connections_init_acks(struct connection_kind *kind);
 void connections_fini_acks(struct connection_kind *kind);
 
-/* The milliseconds that the client still has to read what waits for it, 0: it was too slow;
+/* The milliseconds that the client still has to read its waiting replies. 0: it was too slow;
  * INT64_MAX: nothing waits, or there is no limit. */
 int64_t connection_time_to_read(const struct connection *c);
 
-/* All that waits has its time anew. */
+/* All waiting output gets its full time again. */
 void connection_restart_time_to_read(struct connection *c);
 
-/* Has the connection failed? The kernel forgets it once told, `is_lost` does not. */
+/* Has the connection failed? The kernel reports an error only once, `is_lost` remembers. */
 bool connection_find_error(struct connection *c);
 
 /* ---- end.c ---- */
 
-/* Ending, or about to, when it has used what came before the client's end. */
+/* Ending, or about to end once the input before the client's end is used. */
 bool connection_has_end_in_sight(const struct connection *c);
 
-/* With an end in sight: the timer comes at once, and then less and less. */
+/* With an end in sight: the timer comes soon, and then less and less often. */
 void connection_look_soon(struct connection *c);
 
-/* What came last before the end has its moment, then its waits are cancelled. */
+/* The last requests before the end get a moment, then their waits are cancelled. */
 void connection_give_a_moment(struct connection *c);
 
 /* OPEN -> ENDING; in other states nothing happens. */
 void connection_begin_to_end(struct connection *c, const char *reason);
 
-/* Does nothing unless it is. */
+/* Closes an ending connection that has finished; else does nothing. */
 void connection_close_when_finished(struct connection *c);
 
 /* The timer's turn while an end is in sight. */
 void connection_look_at_end(struct connection *c);
 
-/* ---- moving.c ---- */
+/* ---- floating.c ---- */
 
-/* Of the kind, with its first connection and its last. */
-void connections_init_moving(struct connection_kind *kind);
-void connections_fini_moving(struct connection_kind *kind);
+/* Called with the kind's first connection, and with its last. */
+void connections_init_floating(struct connection_kind *kind);
+void connections_fini_floating(struct connection_kind *kind);
 
 /* At the beginning: is it over the address that moves? May close. */
-void connection_start_moving(struct connection *c);
+void connection_start_floating(struct connection *c);
 
 /* For good. */
-void connection_stop_moving(struct connection *c);
+void connection_stop_floating(struct connection *c);
 
-/* Input was taken, and before it so much had been sent: who is let go is read no further behind
- * a request. */
+/* Call when input was taken; `sent_before` is sent_bytes from before. A connection whose
+ * address is leaving is read no further once its request is in work or answered. */
 void connection_leave_behind_reply(struct connection *c, uint64_t sent_before);
 
 #endif

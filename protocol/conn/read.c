@@ -1,5 +1,5 @@
-/* Input: offered as it came, what is not used is kept in front of what comes next. Nothing is
- * read while enough is in work, but the client's end is noticed all the same.
+/* Input: offered as it comes; unused bytes are kept in front of the next ones. A paused
+ * connection reads nothing, but notices the client's end all the same.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -69,8 +69,8 @@ void connection_pause_or_resume(struct connection *c)
     c->is_deaf = false;
 }
 
-/* Something came while it is paused: input that has to wait, or the end. Most clients wait for
- * their replies, so that it seldom comes to this, and pausing costs nothing. */
+/* Something came while the connection is paused: input that has to wait, or the end. Most
+ * clients wait for their replies, so this is rare, and a pause alone costs nothing. */
 static void turn_deaf(struct connection *c)
 {
     c->is_deaf = true;

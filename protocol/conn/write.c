@@ -1,10 +1,11 @@
-/* Output: at once as far as the kernel takes it, the rest when it takes more; and how much of
- * it the client's kernel has acknowledged. One timer asks for all connections of a kind: each
- * after 45 ms, and while it has none after twice as long, up to a second.
+/* Output: written at once as far as the kernel takes it, the rest when it takes more; and how
+ * much of it the client's kernel has acknowledged. One timer asks for all connections of a
+ * kind: for each after 45 ms, then, without progress, after twice as long each time, up to a
+ * second.
  *
- * Time to read: what had been sent when the first of it had to wait is due after reading_ms;
- * when it has been written, what is waiting then is due next. So a reply is read within that
- * time or, behind others, within twice as much, and nobody keeps an account of each.
+ * Time to read: when output begins to wait, all that was sent so far is due after reading_ms;
+ * once that is written, the output waiting then is due next. So a reply is read within that
+ * time or, behind others, within twice as much, without an account of each reply.
  */
 #include <errno.h>
 #include <poll.h>
@@ -58,8 +59,7 @@ void connection_restart_time_to_read(struct connection *c)
 
 /* ---- acknowledged ---- */
 
-/* SO_ERROR would also tell what a router said of a way that it did not know for a moment: the
- * connection survives that. */
+/* SO_ERROR would also report a router's passing "no route", which the connection survives. */
 bool connection_find_error(struct connection *c)
 {
     struct pollfd look = {.fd = c->fd};
@@ -79,7 +79,8 @@ bool connection_awaits_ack(const struct connection *c)
     return c->acked_bytes < c->awaited_bytes;
 }
 
-/* Of what was written, as the kernel counts. The end that a shutdown sends is a byte, too. */
+/* How much of the written output is acknowledged, as the kernel counts; a shutdown counts as a
+ * byte, too. */
 static uint64_t acknowledged_bytes(const struct connection *c)
 {
     bool is_shut = c->is_said && connection_is_written(c);
@@ -153,8 +154,8 @@ void connection_await_ack(struct connection *c)
         ask_later(c, 0);
 }
 
-/* A client that goes on reading is asked often again. One that is lost is closed behind what it
- * sent before. */
+/* A client that acknowledges more is asked for often again. A lost connection is left to
+ * on_readable, which closes it behind its last input. */
 static void ask_in_turn(struct connection *c)
 {
     uint64_t before = c->acked_bytes;
@@ -181,7 +182,7 @@ static struct connection *next_to_ask(struct connection_kind *kind)
     return next;
 }
 
-/* Most have been asked meanwhile, when they sent something. */
+/* Most connections were asked for already, when their client sent something. */
 static void on_ack_timer(struct timer *timer)
 {
     struct connection_kind *kind = CONTAINER_OF(timer, struct connection_kind, ack_timer);
@@ -211,7 +212,7 @@ void connections_fini_acks(struct connection_kind *kind)
 
 /* ---- written ---- */
 
-/* What the kernel takes of `bytes`; the connection may be closed behind it. */
+/* How much of `bytes` the kernel takes; the connection may be closed after the call. */
 static size_t write_some(struct connection *c, struct bytes bytes)
 {
     ssize_t n;
@@ -230,7 +231,7 @@ static size_t write_some(struct connection *c, struct bytes bytes)
 
 static void on_writable(evutil_socket_t fd, short what, void *arg);
 
-/* Most never need it. */
+/* Made when first needed, which it is for few connections. */
 static void await_writable(struct connection *c)
 {
     if (!c->writable)

@@ -41,8 +41,8 @@ static bool is_whole_number(struct bytes value)
     return value.len > 0;
 }
 
-/* An id is a string; or a whole number, which is what some languages make of one that looks
- * like a number. */
+/* An id is a string, or a whole number: some languages send a string that looks like a number
+ * so. */
 static const char *read_id(struct gmq_call *call, struct bytes value)
 {
     if (is_missing(value))
@@ -56,7 +56,7 @@ static const char *read_id(struct gmq_call *call, struct bytes value)
     return call->job_id.len ? NULL : "job.id is empty";
 }
 
-/* The only element of a list around one topic; `value` itself when it is no list. */
+/* Takes `value` out of a list around it, of one element; leaves it alone when it is no list. */
 static bool unwrap(struct bytes *value)
 {
     struct json_walk list = json_walk_into(*value);
@@ -136,8 +136,8 @@ static const struct {
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
 
-/* Two steps, because of two equal members the last one counts, and because gmq complains
- * about the id first wherever it stands. */
+/* Two steps: of two equal members the last one counts, and gmq complains about the id first
+ * wherever it stands. */
 static const char *read_push(struct gmq_call *call, struct bytes job)
 {
     struct json_walk members = json_walk_into(job);
@@ -248,7 +248,7 @@ static const char *read_method(struct gmq_call *call, struct bytes value)
     return refuse_method(call, name);
 }
 
-/* A name with an escape in it is none of ours, and left alone. */
+/* A name with an escape in it is none of ours, and ignored. */
 static void open_envelope(struct bytes frame, struct envelope *envelope)
 {
     struct json_walk members = json_walk_into(frame);
@@ -347,7 +347,8 @@ void gmq_call_fini(struct gmq_call *call)
 
 /* ---- codec ---- */
 
-/* To behind its last quote, or the end of the input, which is behind a backslash perhaps. */
+/* Scans to behind the string's last quote, or to the end of the input, perhaps right behind a
+ * backslash. */
 static void scan_string(struct gmq_scan *scan, struct bytes input)
 {
     const char *at = input.at + scan->seen, *end = input.at + input.len;
@@ -468,7 +469,7 @@ static size_t count_sign(struct bytes text, size_t from)
     return from < text.len && (text.at[from] == '-' || text.at[from] == '+') ? 1 : 0;
 }
 
-/* What nearly everybody writes. */
+/* The form that nearly all clients write. */
 static bool is_short_and_whole(struct bytes text)
 {
     return text.len >= 1 && text.len <= 9 && count_digits(text, 0) == text.len;
@@ -641,7 +642,7 @@ void gmq_reply_refusal(struct buf *out, const struct gmq_call *call, bool strict
     add_failure(out, call->id, is_in_result(call, strict), call->refusal, call->detail, "");
 }
 
-/* Where gmq has words of its own, or ours need more of them. `after`: the job's id goes
+/* Errors for which gmq has words of its own, or ours need more. `after`: the job's id goes
  * between the two. */
 static const struct phrase {
     enum gmq_method method;

@@ -14,14 +14,14 @@
 /* One gmq request, from its bytes: {"method","params":[x],"id"}. Pure.
  *
  * Parsing copies nothing: the call borrows from the frame, in which strings are unescaped in
- * place. A call that lives longer than the frame takes along what it needs and no more: a
- * request may be large, and say little.
+ * place. A call that outlives its frame copies what it needs and no more (gmq_call_move): a
+ * request may be large and say little.
  *
  * gmq is written in Go and reads JSON as Go does: the names of members in any case, the last
  * of two equal ones, null like a missing one. Its clients rely on more: numbers as strings,
- * a list around a single topic. All of that is accepted. What cannot be meant (a negative
- * delay, half a second, a century) is refused, never guessed; only what is no number at all
- * counts as 0, as it does in gmq.
+ * a list around a single topic. All of that is accepted. Values that cannot be meant (a
+ * negative delay, half a second, a century) are refused, never guessed; only a text that is no
+ * number at all counts as 0, as in gmq.
  */
 
 #define GMQ_ID_MAX_BYTES 1024 /* of the request's "id", as it is echoed */
@@ -57,10 +57,9 @@ void gmq_call_fini(struct gmq_call *call);
 /* Finds where each request ends in a stream of JSON objects that follow each other with or
  * without white space between them, cut into pieces anywhere.
  *
- * It only counts braces and knows strings; whether a frame is JSON is judged by the parser
- * behind it (call.h). Each byte is looked at once, however the stream is cut. A frame that
- * grows beyond the limit is skipped, not kept: its end is still found, so the connection can
- * go on after it.
+ * The scanner only counts braces and knows strings; gmq_call_parse() judges whether a frame is
+ * JSON. Each byte is looked at once, however the stream is cut. A frame that grows beyond the
+ * limit is skipped, not kept: its end is still found, so the connection can go on after it.
  */
 
 /* All zero at the start of a stream. */
@@ -88,7 +87,7 @@ enum gmq_scan_result gmq_scan_next(struct gmq_scan *scan, struct bytes input,
 /* Is the stream inside a frame? */
 bool gmq_scan_is_inside(const struct gmq_scan *scan);
 
-/* A number of seconds as gmq's clients send it, in JSON or in a string.
+/* A call's numbers of seconds, as gmq's clients send them, in JSON or in a string.
  *
  *   "", soon, 12s, 0x10, inf   no number: 0, as in gmq
  *   5, " 5 ", +5, 5.0, 5e0     5
@@ -102,13 +101,14 @@ bool gmq_scan_is_inside(const struct gmq_scan *scan);
  *
  * `id` is raw JSON and echoed as it is. An error is always a JSON string, because gmq's
  * clients print it as one; it has gmq's own words where gmq has some, else a stable word from
- * base/status.h, a colon and a sentence. Of these only "unknown: .." may have happened.
+ * base/status.h, a colon and a sentence. Only "unknown: .." means that the operation may have
+ * happened.
  */
 
-/* What gmq adds to a job's TTR, and hides from its clients. */
+/* gmq adds so much to a job's TTR, and hides it from its clients. */
 #define GMQ_STRICT_TTR_MS 3000
 
-/* A Push or an Ack that was done. */
+/* The reply to a Push or an Ack that was done. */
 void gmq_reply_done(struct buf *out, struct bytes id, enum gmq_method method);
 
 /* The job of a Pop. `strict`: numbers as strings, and the TTR without what gmq adds to it. */

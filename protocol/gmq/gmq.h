@@ -2,9 +2,7 @@
  *
  *   server.c   a client, and the bytes that come from it
  *   request.c  one request: from its bytes to the queue, and back as a reply
- *   codec.c     where a request ends in the stream    (pure, as all that follow)
- *   call.c     what it says; codec.c helps
- *   codec.c    what is answered
+ *   codec.c    where a request ends in the stream, what it says, what is answered; pure
  */
 #ifndef DUEQ_PROTOCOL_GMQ_GMQ_H
 #define DUEQ_PROTOCOL_GMQ_GMQ_H
@@ -16,17 +14,9 @@
 #include "protocol/conn/port.h"
 
 struct gmq_options {
-    bool strict;           /* numbers as strings, and the rest of doc/gmq.md, "Strict mode" */
-    int64_t pop_wait_ms;   /* a Pop waits so long for a job */
-    size_t body_max_bytes; /* of a job; the queue judges it, requests are sized by it */
-    unsigned connections_max;
-    unsigned connections_per_address; /* 0: no limit of its own */
-    unsigned pipelined_max;  /* requests of one connection in work at once; at least 1 */
-    size_t output_max_bytes; /* unread replies of one connection */
-    /* For a request to arrive, from its first byte to its last; and for a reply to be read,
-     * twice as long behind others. 0: no limit. */
-    int64_t request_ms;
-    int64_t idle_ms; /* a connection that does nothing for so long is closed; 0: never */
+    bool strict;         /* numbers as strings, and the rest of doc/gmq.md, "Strict mode" */
+    int64_t pop_wait_ms; /* a Pop waits so long for a job */
+    struct port_limits limits;
 };
 
 /* Serves what connects to `listen_fd` (bound and listening), and owns it from now on. The

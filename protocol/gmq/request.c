@@ -1,5 +1,5 @@
-/* One request: parsed, handed to the queue, answered. It lives from its first byte behind the
- * scanner to its reply; a job in that reply is port.h's from then on. */
+/* One request: parsed, handed to the queue, answered. The request lives from the scanner's
+ * frame to its reply; a job in that reply is then followed by port.h's deliveries. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ struct request {
     char text[]; /* what the call borrows from */
 };
 
-/* Takes the call over, and keeps nothing else of its frame. */
+/* Takes the call over, with a copy of what it needs from its frame. */
 static struct request *request_new(struct gmq_client *client, struct gmq_call *call)
 {
     struct request *r = malloc(sizeof(*r) + gmq_call_bytes(call));
@@ -43,7 +43,7 @@ static void request_free(struct request *r)
     free(r);
 }
 
-/* A large one is rare: its memory goes back. */
+/* A large buffer is rare: its memory goes back. */
 static void reuse(struct buf *scratch)
 {
     if (scratch->room > SCRATCH_BYTES)
@@ -82,7 +82,7 @@ static void hand_over(struct request *r)
     struct pop *pop = &r->asked.pop;
 
     gmq_reply_job(&g->reply, r->call.id, pop->topic, &pop->jobs[0], g->options.strict);
-    handed_send(&client->base.handed, buf_bytes(&g->reply), pop->delivery);
+    unacked_send(&client->base.unacked, buf_bytes(&g->reply), pop->delivery);
     reuse(&g->reply);
     request_free(r);
     gmq_client_done(client);
@@ -184,7 +184,7 @@ static void refuse(struct gmq_client *client, const struct gmq_call *call)
     send_reply(client);
 }
 
-/* What follows could be read as anything. */
+/* Ends the connection: where the next request begins is unknown. */
 static void lose(struct gmq_client *client)
 {
     client->gmq->port.stats.refused++;

@@ -1,6 +1,5 @@
 #include "protocol/gmq/server.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <sys/socket.h>
@@ -8,18 +7,8 @@
 #include "base/log.h"
 #include "protocol/gmq/codec.h"
 
-/* After so long a client whose connection ends, and that reads nothing, does not get its
- * replies; nor, when the node stops, one that reads slowly. */
-#define ENDING_MS 5000
-
 /* A byte of a body takes up to six in JSON (\u0001); the rest is for topic, id and spaces. */
 #define FRAME_BYTES(body_bytes) (6 * (body_bytes) + 65536)
-
-/* Memory for requests that have not arrived completely, of all connections. */
-#define KEPT_BYTES(body_bytes) (4 * FRAME_BYTES(body_bytes) + (64 << 20))
-
-/* Replies that are not read, all together. */
-#define UNREAD_BYTES(output_bytes) (16 * (output_bytes) + (128 << 20))
 
 static struct gmq_client *client_of(struct connection *c)
 {
@@ -54,16 +43,17 @@ static bool has_room(const struct connection *c)
     return c->state == CONNECTION_OPEN && c->in_work < c->kind->in_work_max;
 }
 
-/* A request has its time from its first byte on, as far as it is read: behind others that are
- * in work it waits for them. `has_ended`: one of them has. */
+/* The time of a request runs from its first byte that is read; behind a full load of requests
+ * in work nothing is read. `has_ended`: a request has arrived completely. */
 static void watch_arrival(struct gmq_client *client, bool has_ended, bool is_inside)
 {
     struct timers *timers = &client->gmq->port.loop->timers;
 
     if (has_ended || !is_inside)
         timer_disarm(timers, &client->arrival);
-    if (is_inside && !timer_is_armed(&client->arrival) && client->gmq->options.request_ms)
-        timer_arm(timers, &client->arrival, client->gmq->options.request_ms);
+    if (is_inside && !timer_is_armed(&client->arrival) &&
+        client->gmq->options.limits.request_ms)
+        timer_arm(timers, &client->arrival, client->gmq->options.limits.request_ms);
 }
 
 static void on_arrival_late(struct timer *timer)
@@ -77,7 +67,7 @@ static void on_arrival_late(struct timer *timer)
 static size_t on_input(struct connection *c, struct bytes input)
 {
     struct gmq_client *client = client_of(c);
-    size_t frame_max_bytes = FRAME_BYTES(client->gmq->options.body_max_bytes);
+    size_t frame_max_bytes = FRAME_BYTES(client->gmq->options.limits.body_max_bytes);
     enum gmq_scan_result result = GMQ_SCAN_FRAME;
     bool has_ended = false;
     size_t used = 0;
@@ -116,7 +106,7 @@ static void on_end(struct connection *c)
 
 static void on_acked(struct connection *c)
 {
-    handed_settle(&client_of(c)->base.handed);
+    unacked_settle(&client_of(c)->base.unacked);
 }
 
 static void on_closed(struct connection *c)
@@ -125,15 +115,15 @@ static void on_closed(struct connection *c)
 
     timer_disarm(&client->gmq->port.loop->timers, &client->arrival);
     give_up_waiting(client);
-    handed_settle(&client->base.handed);
+    unacked_settle(&client->base.unacked);
     client->is_closed = true;
     free_if_done(client);
 }
 
 /* ---- accepting ---- */
 
-/* The reply fits into any fresh socket's buffer. What the client has sent by now is read,
- * because unread it would turn the close into a reset. */
+/* The reply fits into any fresh socket's buffer. Input that has come by now is read, because
+ * unread input would turn the close into a reset. */
 static void turn_away(struct gmq *g, int fd, enum port_place place)
 {
     static const char *const why[] = {
@@ -189,15 +179,6 @@ static void wind_up(struct port_client *c)
     wind_up_if_closing(client_at(c));
 }
 
-static void set_limits(struct port *p)
-{
-    int64_t ms = CONTAINER_OF(p, struct gmq, port)->options.request_ms;
-
-    p->kind.reading_ms = p->is_closing && (ms == 0 || ms > ENDING_MS) ? ENDING_MS : ms;
-    p->kind.is_draining = p->is_closing;
-    p->kind.ending_ack_ms = p->is_closing ? CONNECTION_DRAIN_ACK_MS : ENDING_MS;
-}
-
 static void free_gmq(struct port *p)
 {
     struct gmq *g = CONTAINER_OF(p, struct gmq, port);
@@ -213,7 +194,7 @@ static const struct port_ops ops = {
     .on_client = on_client,
     .cancel_waits = cancel_waits,
     .wind_up = wind_up,
-    .set_limits = set_limits,
+    .set_limits = port_set_limits,
     .free = free_gmq,
 };
 
@@ -229,7 +210,6 @@ struct port *gmq_new(const struct gmq_options *options, struct loop *loop, struc
         .on_end = on_end,
         .on_acked = on_acked,
         .on_closed = on_closed,
-        .ending_ms = ENDING_MS,
     };
     port_init(&g->port, &ops, loop, queue);
     gmq_reload(&g->port, options);
@@ -239,16 +219,6 @@ struct port *gmq_new(const struct gmq_options *options, struct loop *loop, struc
 
 void gmq_reload(struct port *p, const struct gmq_options *options)
 {
-    struct gmq *g = CONTAINER_OF(p, struct gmq, port);
-
-    assert(options->pipelined_max > 0);
-    g->options = *options;
-    p->connections_max = options->connections_max;
-    p->connections_per_address = options->connections_per_address;
-    p->kind.in_work_max = options->pipelined_max;
-    p->kind.output_max_bytes = options->output_max_bytes;
-    p->kind.kept_max_bytes = KEPT_BYTES(options->body_max_bytes);
-    p->kind.unread_max_bytes = UNREAD_BYTES(options->output_max_bytes);
-    p->kind.idle_ms = options->idle_ms;
-    set_limits(p);
+    CONTAINER_OF(p, struct gmq, port)->options = *options;
+    port_limit(p, &options->limits, FRAME_BYTES(options->limits.body_max_bytes));
 }

@@ -1,14 +1,14 @@
 /* A request on its way in: its head, then its body.
  *
- * What is wrong with it is found as soon as the head is there. A body that somebody wants is
- * collected; one that nobody wants is thrown away when it is small, so that the connection can
- * go on, and refused at its announcement when it is not.
+ * Errors are found as soon as the head is there. A wanted body is collected. An unwanted body
+ * is thrown away when it is small, so that the connection can go on, and else refused when it
+ * is announced.
  *
- * Bodies have a budget, which counts memory. A body's grows with what has arrived, so
- * announcing much costs others nothing; and not beyond what it may need, so a single one can
- * use up the whole budget. Small bodies have a budget of their own and never wait for large
- * ones; what a usual acknowledgement takes is never refused. Where a budget is used up, these
- * lose their place while they arrive, until the newcomer has room:
+ * Bodies have a budget of memory. The memory of a body grows with the bytes that have arrived,
+ * so announcing much costs others nothing; it never exceeds the body's need, so a single body
+ * can use up the whole budget. Small bodies have a budget of their own and never wait for large
+ * ones; the first FIRST_ROOM_BYTES of a small body are never refused. Where a budget is used
+ * up, these bodies lose their place while they arrive, until the newcomer has room:
  *   - those that came too slowly in the last second: a body that stalls costs others nothing;
  *   - those of an address that has more than half of the budget, if the newcomer's has not.
  * So one address may use all of it, and the next one still gets its half.
@@ -29,7 +29,7 @@
 
 /* ---- the head ---- */
 
-/* Looking is fine, as any link does it: the browser does not show the reply to the page. */
+/* A page may read, as any link does: the browser does not show the reply to the page. */
 static bool is_forgery(const struct exchange *x)
 {
     return strcmp(x->route->method, "GET") != 0 && head_is_foreign(&x->head);
@@ -74,7 +74,7 @@ static int64_t now_of(const struct http_request *r)
     return timers_now(&r->client->http->port.loop->timers);
 }
 
-/* That of small bodies, or of large ones. */
+/* The budget of small bodies, or of large ones. */
 static size_t budget(const struct http *h, bool is_large)
 {
     size_t max = h->options.bodies_max_bytes;
@@ -89,8 +89,7 @@ static bool is_too_slow(size_t bytes, int64_t ms, int64_t rate_min)
     return (int64_t)bytes * 1000 < ms * rate_min;
 }
 
-/* Nothing came for a window's time; or too little in the window that it is in, when that is
- * over, else in the one before. */
+/* Slow: nothing came for a window's time, or too little in the last complete window. */
 static bool is_slow(const struct http_request *r, int64_t now_mono_ms)
 {
     int64_t ms = now_mono_ms - r->window_mono_ms, rate_min = r->client->http->options.rate_min;
@@ -101,7 +100,7 @@ static bool is_slow(const struct http_request *r, int64_t now_mono_ms)
                                : is_too_slow(r->content.len - r->window_bytes, ms, rate_min);
 }
 
-/* More of it is there. */
+/* Call when more of the body has come. */
 static void note_rate(struct http_request *r)
 {
     int64_t now_mono_ms = now_of(r);
@@ -160,7 +159,7 @@ static bool gives_way(const struct http_request *it, const struct http_request *
            (has_more_than_half(it, is_large, 0) && !has_more_than_half(r, is_large, more));
 }
 
-/* All of the body that is announced; nothing is done for it yet. */
+/* Is there room for all of the announced body? Takes none yet. */
 static bool may_have_room(const struct http_request *r)
 {
     const struct http *h = r->client->http;
@@ -180,7 +179,7 @@ static bool may_have_room(const struct http_request *r)
     return used + more <= budget(h, is_large);
 }
 
-/* NULL: all have a right to theirs. */
+/* NULL: no body gives way. */
 static struct http_request *find_victim(const struct http_request *r, bool is_large,
                                         size_t more)
 {
@@ -193,7 +192,7 @@ static struct http_request *find_victim(const struct http_request *r, bool is_la
     return NULL;
 }
 
-/* `room` for the content: one in chunks may turn out to be large. */
+/* Makes `room` for the content. A chunked body may turn out to be large. */
 static bool make_room(struct http_request *r, size_t room)
 {
     struct http *h = r->client->http;
@@ -214,7 +213,7 @@ static bool make_room(struct http_request *r, size_t room)
     return true;
 }
 
-/* Who waits with the body for our word is told the refusal instead. */
+/* A client that waits for "100 Continue" is sent the refusal instead. */
 static void begin_body(struct http_request *r)
 {
     const struct head *head = &r->exchange.head;
@@ -239,7 +238,7 @@ static void begin_body(struct http_request *r)
     }
 }
 
-/* Some send one behind a body. */
+/* Some clients send an empty line behind a body. */
 static bool is_empty_line(struct bytes input)
 {
     return input.len >= 2 && memcmp(input.at, "\r\n", 2) == 0;
@@ -273,8 +272,8 @@ size_t http_take_head(struct http_client *client, struct bytes input)
 
 /* ---- the body ---- */
 
-/* The memory for the first `len` bytes of a body: twice as much each time, and from the half
- * of what it may become on, all of it. */
+/* The memory for the first `len` bytes of a body: doubled each time; beyond half of the body's
+ * largest size, all of it. */
 static size_t room_for(const struct http_request *r, size_t len)
 {
     uint64_t whole = r->body.is_chunked ? r->body.max_bytes : r->exchange.head.body_bytes;
@@ -375,7 +374,7 @@ static size_t take_all(struct http_client *client, struct bytes input)
 
 /* ---- between requests ---- */
 
-/* That a reply has to be read. */
+/* How long the client has to read a reply. */
 static int64_t reading_ms(const struct http *h)
 {
     int64_t ms = h->options.request_ms;
@@ -422,7 +421,7 @@ void http_client_answered(struct http_client *client, bool is_kept, bool has_rea
     }
 }
 
-/* What comes after this turn. `rest_bytes` of the input are not used yet. */
+/* Decides what comes after this turn. `rest_bytes` of the input are not used yet. */
 static void look_ahead(struct http_client *client, size_t rest_bytes)
 {
     bool is_idle = client->phase == HTTP_IN_HEAD && rest_bytes == 0;
@@ -479,7 +478,7 @@ static void tell_gone(struct http_client *client)
         http_client_cancel_waits(client);
 }
 
-/* Behind what is being read one more head, in front of which the reading may stop. */
+/* The rest of what is being read and one more head, at which the reading may stop. */
 size_t http_client_read_max(const struct connection *c)
 {
     const struct http_client *client = client_of(c);
@@ -503,7 +502,7 @@ void http_client_end(struct connection *c)
 
 void http_client_acked(struct connection *c)
 {
-    handed_settle(&client_of(c)->base.handed);
+    unacked_settle(&client_of(c)->base.unacked);
 }
 
 void http_client_written(struct connection *c)
@@ -519,7 +518,7 @@ void http_client_closed(struct connection *c)
     struct http_client *client = client_of(c);
 
     disarm_timer(client);
-    handed_settle(&client->base.handed);
+    unacked_settle(&client->base.unacked);
     client->is_closed = true;
     if (client->is_waiting)
         tell_gone(client);

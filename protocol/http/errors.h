@@ -3,8 +3,9 @@
  * the order of the codes. doc/errors.md explains each word, openapi.yaml lists them, and a
  * test holds the three together.
  *
- * A word may stand in several rows: programs act on it, people read which of the rows it was.
- * Only UNKNOWN means that it may have happened. Every 503 says when to try again.
+ * A word may stand in several rows: programs act on the word, people read the row's text. Only
+ * the word "unknown" means that the operation may have happened. Every 503 says when to try
+ * again.
  *
  * To add one: a line here, one in doc/errors.md and, when the word is new, one in openapi.yaml.
  */
@@ -79,7 +80,7 @@ struct http_error_row {
 /* Static. */
 const struct http_error_row *http_error_row(enum http_error error);
 
-/* How an operation that did not end OK is told. */
+/* The error of an operation that did not end OK. */
 enum http_error http_error_of(enum status status);
 
 #define HTTP_ERROR_NO_COUNT (-1)

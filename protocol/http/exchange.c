@@ -28,7 +28,7 @@ static bool is_number(struct bytes text)
     return digits > 0;
 }
 
-/* What is_number() has passed; beyond the range of the type, its end. */
+/* The value of what is_number() has passed; beyond the type's range, its limit. */
 static int64_t value_of(struct bytes number)
 {
     bool is_negative = number.at[0] == '-';
@@ -128,7 +128,7 @@ static void add_status_line(struct buf *out, int code)
     buf_add_text(out, "\r\n");
 }
 
-/* It changes once a second. */
+/* The line is made anew once a second. */
 static void add_date(struct buf *out, struct http *h)
 {
     time_t now = time(NULL);
@@ -274,18 +274,18 @@ struct bytes exchange_address(const struct exchange *x)
     return peer_address(CONTAINER_OF(x, struct http_request, exchange)->client->base.peer);
 }
 
-/* HEAD goes where GET goes; the reply leaves the body away.
+/* HEAD goes where GET goes; the reply has no body.
  *
- * What is escaped in a path or a query is unescaped after it was cut into its parts, so that
- * any byte can be in any part. A name in the query that the route does not know is refused:
- * nobody's typing error is to be taken for a default.
+ * Paths and queries are cut into their parts first and unescaped then, so that any byte can be
+ * in any part. An unknown name in the query is refused: a typing error must not turn into a
+ * default.
  */
 
 #define QUOTED_MAX_BYTES 60 /* of what the client wrote */
 
 /* ---- the path ---- */
 
-/* What stands in front of the first `c`, or all of it. */
+/* The part in front of the first `c`, or the whole text. */
 static struct bytes up_to(struct bytes text, char c)
 {
     const char *at = text.len ? memchr(text.at, c, text.len) : NULL;
@@ -303,7 +303,7 @@ static bool begins_with(struct bytes text, struct bytes front)
     return text.len >= front.len && memcmp(text.at, front.at, front.len) == 0;
 }
 
-/* A look at the last byte spares most of the comparing. No path is empty. */
+/* Comparing the last byte first spares most of the work. No path is empty. */
 static bool may_match(struct bytes form, struct bytes path)
 {
     char last = form.at[form.len - 1];
@@ -311,7 +311,7 @@ static bool may_match(struct bytes form, struct bytes path)
     return last == '}' || last == path.at[path.len - 1];
 }
 
-/* `topic` and `id` are touched without a match, too. */
+/* Changes `topic` and `id` even without a match. */
 static bool is_match(const struct route *route, struct bytes path, struct bytes *topic,
                      struct bytes *id)
 {
@@ -366,8 +366,8 @@ enum http_error route_find(struct exchange *x)
     return error;
 }
 
-/* What stands in front of a '/' at the end. It is not simply cut off: often it stands in front
- * of an id that somebody has left empty, and the list is not what was meant. */
+/* A '/' at the end is not simply cut off: often an empty id was meant to follow, and the list
+ * is not what the client wants. */
 bool route_is_there_without_slash(const struct http_app *app, struct bytes path)
 {
     struct bytes front = bytes_of(path.at, path.len - 1), topic, id;
@@ -395,7 +395,7 @@ void route_print_allowed(const struct http_app *app, struct bytes path, struct b
 
 /* ---- the query ---- */
 
-/* Its place in the route's list; EXCHANGE_QUERY_MAX: it is not there. */
+/* The name's place in the route's list; EXCHANGE_QUERY_MAX: not there. */
 static unsigned index_of(const struct route *route, struct bytes name)
 {
     unsigned i = 0;
@@ -415,7 +415,7 @@ static const char *meant_by(const struct route *route, struct bytes name)
     return nearest.found;
 }
 
-/* NULL, or what is wrong with the parameter; then perhaps what is `meant`. */
+/* NULL, or what is wrong with the parameter; then `meant` may be the name that was meant. */
 static const char *take_parameter(struct exchange *x, struct bytes *name, struct bytes value,
                                   const char **meant)
 {

@@ -1,6 +1,5 @@
-/* HTTP/1.1 over a port, without an idea of what is served: that is a `struct http_app`, of
- * which the native API (protocol/api/) is one. Why it is a server of our own is written in
- * doc/decisions/0002.
+/* HTTP/1.1 over a port, ignorant of what is served: that is a `struct http_app`, for example
+ * the native API (protocol/api/). doc/decisions/0002 says why the server is our own.
  *
  *   server.c    accepting, the limits of connections, stopping
  *   client.c    a connection, one request after the other: its head, its body
@@ -8,7 +7,7 @@
  *   message.c   first line, headers, where the body ends, escapes, queries; pure
  *   exchange.c  one request and its reply, as handlers see it; from a path to its handler, by
  *               the app's table
- *   errors.c    everything that can be wrong, as the wire says it
+ *   errors.c    every error, as the wire says it
  */
 #ifndef DUEQ_PROTOCOL_HTTP_HTTP_H
 #define DUEQ_PROTOCOL_HTTP_HTTP_H
@@ -23,7 +22,7 @@
 
 struct exchange;
 
-/* What a path takes. */
+/* The body that a path takes. */
 enum route_body {
     ROUTE_NO_BODY,    /* a small one is thrown away */
     ROUTE_SMALL_BODY, /* ROUTE_SMALL_BYTES */
@@ -39,17 +38,17 @@ struct route {
         path; /* a segment may be {topic}, {topics} or {id}, for one that is not empty */
     void (*handle)(struct exchange *x); /* exchange.h has the rules */
     enum route_body body;
-    bool is_for_monitors; /* its query is ignored, and it is served over the limits, too */
+    bool is_for_monitors; /* served over the limits, too; its query is ignored */
     const char *query[EXCHANGE_QUERY_MAX]; /* the names it knows, up to the first NULL */
 };
 
-/* What a dialect of HTTP is made of. Static. */
+/* A dialect of HTTP. Static. */
 struct http_app {
     const char *name;           /* of its port, in logs and metrics */
     const struct route *routes; /* HEAD goes where GET goes */
     unsigned route_count;
-    /* Adds the body of a reply that says what is wrong, as JSON. `count`: so many were done
-     * before; or HTTP_ERROR_NO_COUNT. The server has the status code. */
+    /* Adds the JSON body of an error reply; the server adds the status code. `count`: so many
+     * were done before, or HTTP_ERROR_NO_COUNT. */
     void (*write_error)(struct buf *out, enum http_error error, struct bytes message,
                         int64_t count);
 };
@@ -74,13 +73,13 @@ struct http;
 struct http *http_new(const struct http_app *app, void *arg, const struct http_options *options,
                       struct loop *loop, struct queue *queue, int listen_fd);
 
-/* New limits for all connections, from now on. */
-void http_reload(struct http *h, const struct http_options *options);
-
-/* For what is done to every port: see port.h. port_free() frees the server. */
+/* The server's port, for the calls of port.h; port_free() frees the server. */
 struct port *http_port(struct http *h);
 
-/* Replies, by what was wrong (enum http_error), since start. */
+/* New limits for all connections of a server's port, from now on. */
+void http_reload(struct port *p, const struct http_options *options);
+
+/* Counts of error replies since the start, by enum http_error. */
 const uint64_t *http_errors(const struct http *h);
 
 #endif

@@ -100,7 +100,7 @@ bool host_is_ours(struct bytes host, const char *names)
 #define LINE_MAX_BYTES    256 /* a chunk's size and what may follow it: nobody uses that */
 #define TRAILER_MAX_BYTES 4096
 
-/* More content is announced. */
+/* Counts announced content. */
 static enum http_error expect_content(struct body *b, uint64_t bytes)
 {
     b->state = BODY_DATA;
@@ -121,7 +121,7 @@ enum http_error body_begin(struct body *b, const struct head *h, uint64_t max_by
     return HTTP_ERROR_NONE;
 }
 
-/* `*used`: the line with its end; 0: it is not complete. */
+/* `*used`: the bytes of the line with its end; 0: not complete. */
 static enum http_error take_line(struct bytes input, size_t *used, struct bytes *line)
 {
     size_t room = input.len < LINE_MAX_BYTES ? input.len : LINE_MAX_BYTES;
@@ -212,9 +212,7 @@ enum http_error body_take(struct body *b, struct bytes input, size_t *used,
     return error || !*used ? error : takers[b->state](b, line);
 }
 
-/* ---- head ---- */
-
-/* ---- bytes ---- */
+/* ---- head: bytes ---- */
 
 static bool is_token_char(unsigned char c)
 {
@@ -236,7 +234,7 @@ static bool is_id_char(unsigned char c)
     return isalnum(c) || (c && strchr("-_.:", c));
 }
 
-/* Of a name or an address, and its port. */
+/* A character of a name or an address, or of its port. */
 static bool is_host_char(unsigned char c)
 {
     return isalnum(c) || (c && strchr("-._~%!$&'()*+;=:[]", c));
@@ -279,7 +277,7 @@ static struct bytes trim(struct bytes bytes)
     return bytes;
 }
 
-/* Cuts `rest` at the first `c`, which goes away; false: there is none. */
+/* Takes the part of `rest` before the first `c`, and drops that `c`; false: there is none. */
 static bool cut(struct bytes *rest, char c, struct bytes *front)
 {
     const char *at = rest->len ? memchr(rest->at, c, rest->len) : NULL;
@@ -383,7 +381,7 @@ static enum http_error take_coding(struct bytes value, struct head *h)
     return HTTP_ERROR_NONE;
 }
 
-/* A list of words. "close" stands, whatever else is said. */
+/* A list of words; "close" wins over all others. */
 static enum http_error take_connection(struct bytes value, struct head *h)
 {
     struct bytes word;

@@ -18,15 +18,16 @@ bool url_unescape(struct bytes *text);
 /* The next "name=value" of a query, false at the end; both still escaped. */
 bool url_query_next(struct bytes *rest, struct bytes *name, struct bytes *value);
 
-/* Cuts `rest` at the first `c`, which goes away; without one, all of it comes out. */
+/* Takes the part of `rest` before the first `c`, and drops that `c`; without a `c`, takes all
+ * of `rest`. */
 struct bytes url_cut(struct bytes *rest, char c);
 
-/* Which names a request may call this node by. Pure.
+/* The names by which a request may call this node. Pure.
  *
- * A web page can have its own name lead to this node for a moment (DNS rebinding); its browser
- * then takes the node for the page's own server and shows it what it reads. What the browser
- * still tells is the name. So an address and `localhost` are always fine: they are nobody's to
- * give away. doc/decisions/0006 has the rest.
+ * A web page can point its own name at this node for a moment (DNS rebinding); the browser then
+ * takes the node for the page's own server and lets the page read the replies. But Host still
+ * carries the page's name. An address and `localhost` are always fine: no page can own them.
+ * doc/decisions/0006 has the rest.
  */
 
 /* `host` is a Host header, with its port, or empty: there was none. `names` has commas between;
@@ -73,9 +74,10 @@ enum http_error head_find_end(struct bytes input, size_t *seen, size_t *len);
 /* `bytes` are exactly a head as found above. `out` is untouched on failure. */
 enum http_error head_parse(struct bytes bytes, struct head *out);
 
-/* Does a web page of somebody else ask, through its visitor's browser? Browsers say so in
- * Sec-Fetch-Site; towards plain http on other machines they send only an Origin, which proves
- * nothing even when it equals Host (DNS rebinding), so with it alone a page is foreign. */
+/* Does a foreign web page ask, through its visitor's browser? Browsers say so in
+ * Sec-Fetch-Site. Towards plain http on other machines they send only an Origin, which proves
+ * nothing even when it equals Host (DNS rebinding): a request with an Origin alone counts as
+ * foreign. */
 bool head_is_foreign(const struct head *h);
 
 /* Where a request's body ends, and what is content in it: by its length, or in chunks. Pure.
@@ -84,7 +86,7 @@ bool head_is_foreign(const struct head *h);
  *   SIZE --> TRAILER --> DONE              the last one, and headers behind it (left alone)
  *   DATA --> DONE                          a body with a length
  *
- * All zero: DONE, no body. Not to be taken from when it is DONE or LOST.
+ * All zero: DONE, no body. In DONE and LOST body_take() must not be called.
  */
 
 enum body_state {
@@ -93,7 +95,7 @@ enum body_state {
     BODY_SIZE,
     BODY_DATA_END,
     BODY_TRAILER,
-    BODY_LOST /* by who could not read the head: nobody knows where it ends */
+    BODY_LOST /* set by the server where the head was unreadable: the end is unknown */
 };
 
 struct body {
@@ -105,7 +107,7 @@ struct body {
     size_t trailer_bytes;
 };
 
-/* TOO_LARGE as soon as that is sure; then the body is not DONE. */
+/* TOO_LARGE where the announced length exceeds `max_bytes`; the body is then not DONE. */
 enum http_error body_begin(struct body *b, const struct head *h, uint64_t max_bytes);
 
 /* One step: `*used` of `input`'s bytes are taken (0: more are needed), and `content`, which

@@ -1,12 +1,12 @@
-/* A request from its beginning to its end: either a route's handler answers it, or the server
- * itself refuses it; and then the client is on to the next one, or on its way out.
+/* A request from its beginning to its end: a route's handler answers it, or the server refuses
+ * it; then the client goes on to the next request, or ends.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "protocol/http/exchange.h"
 #include "protocol/http/server.h"
-#include "protocol/conn/moving.h"
+#include "protocol/conn/floating.h"
 
 #define SCRATCH_BYTES 65536 /* kept from one reply to the next */
 
@@ -44,10 +44,10 @@ bool http_request_is_kept(const struct http_request *r)
 {
     return r->exchange.head.is_kept_alive && r->body.state == BODY_DONE && !r->client->excess &&
            !r->client->http->port.is_stopping &&
-           !connection_is_leaving(&r->client->base.connection);
+           !connection_is_draining(&r->client->base.connection);
 }
 
-/* A large one is rare: its memory goes back. */
+/* A large buffer is rare: its memory goes back. */
 static void reuse(struct buf *scratch)
 {
     if (scratch->room > SCRATCH_BYTES)
@@ -59,7 +59,7 @@ static void reuse(struct buf *scratch)
 static void send_last(struct http_request *r, struct bytes bytes)
 {
     if (r->exchange.delivery)
-        handed_send(&r->client->base.handed, bytes, r->exchange.delivery);
+        unacked_send(&r->client->base.unacked, bytes, r->exchange.delivery);
     else
         connection_send(&r->client->base.connection, bytes);
 }
@@ -154,7 +154,7 @@ void http_request_work(struct http_request *r)
     client->phase = HTTP_IN_WORK;
     route_take(&r->exchange);
     if (client->phase != HTTP_IN_WORK)
-        return;
+        return; /* answered within the call: r is gone, and the client reads the next head */
     client->is_waiting = true;
     connection_begin(&client->base.connection);
 }

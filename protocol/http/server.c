@@ -1,10 +1,10 @@
-/* The server as a port: who comes, and its end. What a client may do is in client.c, what a
- * request means is the app's matter.
+/* The server as a port: accepting clients, and stopping. client.c has what a client may do;
+ * what a request means is the app's matter.
  *
- * A client over a limit is read all the same, for a moment: health and metrics are served, so
- * that a crowd is not taken for a dead node, and all else is told why it is not. Of these there
- * are few; when one more comes, the oldest of them is closed. So whoever asks at once is
- * answered, however many say nothing.
+ * A client over a limit is still read for a moment: health and metrics are served, so that a
+ * crowded node is not taken for a dead one; any other request is answered with the limit. Such
+ * clients are few; when one more comes, the oldest of them is closed. So a client that asks at
+ * once is answered, however many silent ones there are.
  */
 #include "protocol/http/server.h"
 
@@ -14,9 +14,9 @@
 #include <sys/random.h>
 
 #define IDLE_DEFAULT_MS  60000
-#define KEPT_MAX_BYTES   (64 << 20)  /* of requests that have not arrived, all together */
+#define KEPT_MAX_BYTES   (64 << 20)  /* of requests still arriving, all together */
 #define OUTPUT_MAX_BYTES 65536       /* there is one reply at a time; it may go beyond */
-#define UNREAD_MAX_BYTES (256 << 20) /* of replies that are not read, all together */
+#define UNREAD_MAX_BYTES (256 << 20) /* of unread replies, all together */
 
 static void leave_excess(struct http_client *client)
 {
@@ -139,19 +139,21 @@ struct http *http_new(const struct http_app *app, void *arg, const struct http_o
         .unread_max_bytes = UNREAD_MAX_BYTES,
     };
     port_init(&h->port, &h->ops, loop, queue);
-    http_reload(h, options);
+    http_reload(&h->port, options);
     port_open(&h->port, listen_fd);
     return h;
 }
 
-void http_reload(struct http *h, const struct http_options *options)
+void http_reload(struct port *p, const struct http_options *options)
 {
+    struct http *h = CONTAINER_OF(p, struct http, port);
+
     assert(options->connections_max > 0 && options->excess_max > 0 && options->request_ms > 0);
     h->options = *options;
-    h->port.connections_max = options->connections_max;
-    h->port.connections_per_address = options->connections_per_address;
-    h->port.kind.idle_ms = options->idle_ms ? options->idle_ms : IDLE_DEFAULT_MS;
-    set_limits(&h->port);
+    p->connections_max = options->connections_max;
+    p->connections_per_address = options->connections_per_address;
+    p->kind.idle_ms = options->idle_ms ? options->idle_ms : IDLE_DEFAULT_MS;
+    set_limits(p);
 }
 
 struct port *http_port(struct http *h)

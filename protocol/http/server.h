@@ -18,7 +18,7 @@ struct http {
     void *arg; /* the app's */
     struct http_options options;
     uint64_t errors[HTTP_ERROR_COUNT];
-    struct list excess;    /* of them: over a limit, the oldest first */
+    struct list excess;    /* clients over a limit, the oldest first */
     unsigned excess_count; /* of these */
     struct buf reply;      /* the one being written */
     size_t body_bytes[2];  /* memory of the bodies of all requests, by is_large */
@@ -47,12 +47,12 @@ struct http_request {
     struct body body;
     struct buf content;   /* of the body, where somebody wants it */
     struct list arriving; /* in the server's, while its body is on its way */
-    bool is_large;        /* its body; which budget it is from */
-    bool was_slow;        /* it, in the last window; see client.c */
-    int64_t last_mono_ms; /* some of it came */
+    bool is_large;        /* the body counts in the budget of large ones */
+    bool was_slow;        /* the body, in the last window; see client.c */
+    int64_t last_mono_ms; /* when some of the body came */
     int64_t window_mono_ms;
     size_t window_bytes; /* of content, when the window began */
-    char head[];         /* what the exchange borrows from */
+    char head[];         /* the exchange borrows from it */
 };
 
 /* A connection. Freed when it is closed and has no handler at work. Most of them are idle:
@@ -65,8 +65,8 @@ struct http_client {
     struct timer timer;
     uint16_t seen; /* IN_HEAD: bytes of it looked at */
     uint8_t phase; /* enum http_phase */
-    /* enum http_error: it has no place, and this is why; of what it asks only health and
-     * metrics are served. NONE: it has one. */
+    /* enum http_error: why the client has no place; only health and metrics are served to it.
+     * NONE: it has a place. */
     uint8_t excess;
     bool is_waiting; /* for a handler that answers later */
     bool is_closed;
@@ -82,7 +82,7 @@ void http_client_free(struct http_client *client);
 /* `client` is zeroed, but for `excess`. */
 void http_client_init(struct http_client *client, struct http *h, int fd, struct peer *peer);
 
-/* Of the server's connection_kind. */
+/* The callbacks of the server's connection_kind. */
 size_t http_client_take(struct connection *c, struct bytes input);
 void http_client_end(struct connection *c);
 size_t http_client_read_max(const struct connection *c);
@@ -91,14 +91,14 @@ void http_client_written(struct connection *c);
 void http_client_acked(struct connection *c);
 void http_client_closed(struct connection *c);
 
-/* Its request was answered, and is gone. The next one may come, or, not `is_kept`, none; not
- * `has_read_all`: there may be more of it. */
+/* The client's request was answered, and is gone. `is_kept`: another request may follow. Not
+ * `has_read_all`: more bytes of the answered one may come. */
 void http_client_answered(struct http_client *client, bool is_kept, bool has_read_all);
 
 /* Its handler waits no longer. */
 void http_client_cancel_waits(struct http_client *client);
 
-/* The server is closing: what is not in work ends, once its reply is read. */
+/* The server is closing: a client with nothing in work ends once its reply is read. */
 void http_client_wind_up(struct http_client *client);
 
 /* ---- client.c: input, by phase; each says how much of it was used ---- */
@@ -106,7 +106,7 @@ void http_client_wind_up(struct http_client *client);
 size_t http_take_head(struct http_client *client, struct bytes input);
 size_t http_take_body(struct http_client *client, struct bytes input);
 
-/* Its body is not on its way any more, or its memory is not needed any more. */
+/* The body is no longer on its way; its memory is no longer needed. */
 void http_body_arrived(struct http_request *r);
 void http_body_release(struct http_request *r);
 
@@ -116,7 +116,7 @@ void http_body_release(struct http_request *r);
 struct http_request *http_request_begin(struct http_client *client, struct bytes head);
 void http_request_end(struct http_request *r);
 
-/* To its route; or answers what is wrong. */
+/* Gives the request to its route, or answers with an error. */
 void http_request_work(struct http_request *r);
 
 /* Answers in the handler's place. */
@@ -125,8 +125,8 @@ void http_request_refuse(struct http_request *r, enum http_error error);
 /* May the connection serve another request after this one? */
 bool http_request_is_kept(const struct http_request *r);
 
-/* Sends what is in the server's `reply`, and `rest` behind it, and ends the request: the last
- * statement of who calls it. */
+/* Sends the server's `reply` and `rest` behind it, and ends the request: must be the caller's
+ * last statement. */
 void http_request_answer(struct http_request *r, struct bytes rest);
 
 #endif

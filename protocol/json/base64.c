@@ -2,7 +2,7 @@
 
 #include <stdint.h>
 
-/* What each digit stands for, and one more: 0 is for what is no digit. */
+/* The value of each digit plus one; 0: not a digit. */
 static const unsigned char digits[256] = {
     ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,
     ['H'] = 8,  ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14,
@@ -16,7 +16,7 @@ static const unsigned char digits[256] = {
     ['/'] = 64,
 };
 
-/* Of four digits: 24 bits. What is no digit sets bits above. */
+/* The 24 bits of four digits. A character that is no digit sets bits above them. */
 static uint32_t read_four(const unsigned char *at)
 {
     uint32_t four = 0, wrong = 0;
@@ -44,7 +44,7 @@ static unsigned count_padding(struct bytes text)
     return text.at[text.len - 2] == '=' ? 2 : 1;
 }
 
-/* The last four: the padding counts as zeros, and so must the bits that nobody needs. */
+/* The last four digits: padding counts as zeros, and the unused bits must be zero, too. */
 static bool read_last(const unsigned char *at, unsigned padding, uint32_t *three)
 {
     unsigned char last[4];

@@ -6,9 +6,9 @@
 
 #include "base/bytes.h"
 
-/* `text` has the standard alphabet, padding, and nothing else. It is decoded in place, so its
- * bytes must be the caller's to change; `out` borrows from them. False: it is not base64,
- * `out` is untouched, and what `text` says now is of no use. */
+/* Decodes `text` (the standard alphabet, padded, nothing else) in place: its bytes must be the
+ * caller's to change, and `out` borrows from them. False: not base64; `out` is untouched and
+ * `text` is spoilt. */
 bool json_base64_decode(struct bytes text, struct bytes *out);
 
 #endif

@@ -7,7 +7,7 @@
 
 static int json_hex4(const char *at);
 
-/* Every function stands on what it is named after, and leaves the reader behind it. */
+/* Every function begins at the thing in its name, and leaves the reader behind that thing. */
 struct reader {
     const unsigned char *at;
     const unsigned char *end;
@@ -83,7 +83,7 @@ static enum json_fault check_escape(struct reader *r)
     return c && strchr("\"\\/bfnrt", c) ? JSON_FAULT_NONE : JSON_FAULT_SYNTAX;
 }
 
-/* They seldom come alone. */
+/* Takes a run of characters beyond ASCII: they seldom come alone. */
 static enum json_fault check_utf8(struct reader *r)
 {
     do {
@@ -96,7 +96,7 @@ static enum json_fault check_utf8(struct reader *r)
     return JSON_FAULT_NONE;
 }
 
-/* On one that does not stand for itself, and is no quote. */
+/* At a character that does not stand for itself, and is no quote. */
 static enum json_fault check_special(struct reader *r)
 {
     if (*r->at == '\\')
@@ -247,8 +247,6 @@ enum json_fault json_check(struct bytes text)
 
     return json_check_at(text, &at_byte);
 }
-
-/* ---- runs of characters ---- */
 
 /* ---- long strings: eight characters at a time ---- */
 

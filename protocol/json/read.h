@@ -1,8 +1,8 @@
 /* Reading JSON where it lies: is it JSON, and what is in it? Nothing is allocated, nothing is
  * built.
  *
- * json_check() makes one pass. What passes is RFC 8259 to the letter, in UTF-8, and every
- * string in it can be written as UTF-8; so whoever walks over it need not doubt it again.
+ * json_check() makes one pass. Text that passes is RFC 8259 to the letter, in UTF-8, and every
+ * string in it can be written as UTF-8; a walk over such text checks nothing again.
  */
 #ifndef DUEQ_PROTOCOL_JSON_READ_H
 #define DUEQ_PROTOCOL_JSON_READ_H
@@ -21,10 +21,12 @@ enum json_fault {
     JSON_FAULT_DEPTH,     /* nested deeper than JSON_DEPTH_MAX */
 };
 
-/* One value with white space around it. The first fault counts: what follows was not seen. */
+/* Checks one value with white space around it. Returns the first fault; nothing behind it was
+ * looked at. */
 enum json_fault json_check(struct bytes text);
 
-/* The same; `*at_byte` is about where the fault is, counted from 0: untouched without one. */
+/* The same; `*at_byte` is about where the fault is, counted from 0; untouched without a fault.
+ */
 enum json_fault json_check_at(struct bytes text, size_t *at_byte);
 
 /* Walking over JSON where it lies: no tree, no copy; a value is the run of bytes it is written
@@ -65,7 +67,7 @@ bool json_walk_element(struct json_walk *walk, struct bytes *value);
  * bytes must be the caller's to change, and a string with escapes is unescaped only once. */
 struct bytes json_unescape(struct bytes string);
 
-/* What may stand between values. */
+/* White space between values. */
 static inline bool json_is_space(char c)
 {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
@@ -79,9 +81,8 @@ static inline bool json_is_plain(char c)
     return u >= 0x20 && u < 0x80 && u != '"' && u != '\\';
 }
 
-/* How many such characters there are before anything else comes; and where the next quote or
- * backslash is, or the end. Long runs are what they are made for; where specials stand close
- * together the first look is all it takes. */
+/* The number of plain characters at `at`; and the next quote or backslash, or `end`. Made for
+ * long runs: the inline forms below settle an empty run themselves. */
 size_t json_count_plain_run(const char *at, const char *end);
 const char *json_find_mark_behind(const char *at, const char *end);
 

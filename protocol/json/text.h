@@ -1,7 +1,7 @@
 /* Writing strings into JSON by hand: replies have a fixed shape, so a tree would only cost.
  *
- * JSON is text, a job's body is bytes. What is not UTF-8 is replaced by U+FFFD and the caller
- * is told, so that it can add the exact bytes in base64 beside it.
+ * JSON is text, a job's body is bytes. Bytes that are not UTF-8 are replaced by U+FFFD, and the
+ * caller is told, to add the exact bytes in base64.
  */
 #ifndef DUEQ_PROTOCOL_JSON_TEXT_H
 #define DUEQ_PROTOCOL_JSON_TEXT_H

@@ -70,7 +70,7 @@ static void wait_for_change(struct ear *ear, const char *path)
     ear->last_change[0] = '?';
 }
 
-/* What it got to read lives no longer than on_done: here are copies. */
+/* Copies, because outputs live no longer than on_done. */
 static char text[COORD_DATA_MAX + 1];
 
 static void on_read(struct coord_call *call)
@@ -247,7 +247,8 @@ static void what_is_closed_can_be_opened_again(void **state)
     assert_status(WRITE(stand->first, CREATE("a", "")), OK);
 }
 
-/* Its owner lives here, and may take it back before it has ended: once more, then. */
+/* The session's owner lives here, and may take the session back before it has ended: then the
+ * end is asked for once more. */
 static void end_session_of(struct coordinator *c)
 {
     const struct ear *ear = c->user;
@@ -275,8 +276,9 @@ static void a_session_can_be_ended_by_another(void **state)
     assert_status(read_of(stand->first, at("e")), NO_NODE);
 }
 
-/* Whoever knows the session's id alone can break its connection, but no more. The second
- * client's own session is ended by the same way, behind it: so the test knows it was tried. */
+/* With the session's id alone one can break its connection, but no more. The second client's
+ * own session is ended in the same way afterwards, which shows that the first attempt was made.
+ */
 static void it_takes_the_password_to_end_a_session(void **state)
 {
     struct coord_credentials wrong = stand->first->credentials;

@@ -1,8 +1,8 @@
 /* The contract of the coordinator's port, as tests that run on the fake ensemble and on a real
  * server, so that the fake cannot lie.
  *
- * A *stand* is two clients of one ensemble and a way to let time pass for them. The tests see
- * nothing but the port.
+ * A *stand* is two clients of one ensemble and a way to let time pass for them. The tests use
+ * only the port.
  */
 #ifndef DUEQ_HA_COORD_TESTS_COORDINATOR_CONTRACT_H
 #define DUEQ_HA_COORD_TESTS_COORDINATOR_CONTRACT_H
@@ -19,7 +19,7 @@
 
 struct stand {
     struct coordinator *first, *second;
-    const char *root;                  /* a znode of the test's own, not there yet */
+    const char *root;                  /* path of a znode for the test, not there yet */
     void (*turn)(struct stand *stand); /* lets the next thing happen */
     void (*cut)(struct stand *stand);  /* the connections of both break, now */
 };

@@ -1,4 +1,4 @@
-/* The ensembles that keep the contract: the fake one, and a real server. */
+/* Runs the contract on the fake ensemble, and on a real server. */
 #include "ha/coord/tests/coordinator_contract.h"
 
 #include <stdio.h>

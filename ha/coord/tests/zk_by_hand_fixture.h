@@ -1,5 +1,5 @@
-/* A ZooKeeper server that a test plays by hand, on the test's own loop: it takes clients, lets
- * them have a session, and goes when the test says so. No time passes in it. */
+/* A ZooKeeper server that a test plays by hand, on the test's own loop: it accepts clients,
+ * grants sessions, and goes away when the test says so. It has no clock. */
 #ifndef DUEQ_HA_COORD_TESTS_ZK_BY_HAND_FIXTURE_H
 #define DUEQ_HA_COORD_TESTS_ZK_BY_HAND_FIXTURE_H
 
@@ -19,10 +19,10 @@ struct zk_by_hand {
 void zk_by_hand_start(struct zk_by_hand *z, struct loop *loop);
 void zk_by_hand_stop(struct zk_by_hand *z);
 
-/* Waits for a client, and for what it asks. Returns its connection, the caller's to close. */
+/* Waits for a client and its request. Returns the connection, which the caller closes. */
 int zk_by_hand_accept(struct zk_by_hand *z);
 
-/* Lets it have that session, for `timeout_ms`; 0: there is none, it is over. */
+/* Grants the client that session, for `timeout_ms`; 0: says that the session is over. */
 void zk_by_hand_grant(int client, int64_t session, uint32_t timeout_ms);
 
 /* Waits until something can be read. */

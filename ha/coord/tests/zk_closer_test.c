@@ -1,6 +1,4 @@
-/* What the closer asks of a server, which is played by hand. With real servers it is tried in
- * zk_coordinator_test.c.
- */
+/* The closer's requests, to a server played by hand. zk_coordinator_test.c has real servers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +49,8 @@ static int teardown(void **state)
     return 0;
 }
 
-/* A server keeps a session for as long as the last one who attached to it has asked for. */
+/* A server keeps a session for the timeout that the last client attached to it has asked for.
+ */
 static void a_session_that_is_not_closed_lasts_no_longer_for_the_attempt(void **state)
 {
     int fd;

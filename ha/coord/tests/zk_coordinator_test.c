@@ -1,5 +1,5 @@
-/* What only real servers do: go away and come back, refuse, freeze; and names. The rest is the
- * contract's (coordinator_contract.c). Three servers; each test leaves them running.
+/* The client with three real servers, which go away and come back, refuse, freeze; and names of
+ * servers. coordinator_contract.c has the rest. Each test leaves the servers running.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -423,7 +423,7 @@ static void closing_leaves_what_a_frozen_server_does_not_take(void **state)
     zk_fixture_wait(zk);
 }
 
-/* Of two that were closed, the end of the first one says nothing of the second. */
+/* Of two closed sessions, the end of the first says nothing about the second. */
 static void the_end_of_one_session_is_not_that_of_another(void **state)
 {
     int64_t first, second;

@@ -1,5 +1,5 @@
-/* The end of a connection whose other side is slow, or never answers. Nothing here goes by the
- * clock: what waited in vain would wait until the alarm.
+/* The end of a connection whose other side is slow, or never answers. No test depends on the
+ * clock: a test that waits in vain ends by SIGALRM.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static int ours, theirs;
 static unsigned ends;
 static bool was_over;
 
-static void on_end(struct zk_drain *f, bool is_over)
+static void on_end(struct zk_drain *d, bool is_over)
 {
     ends++;
     was_over = is_over;
@@ -67,7 +67,7 @@ static void turn(void)
     event_base_loop(loop->base, EVLOOP_ONCE);
 }
 
-/* What the library does with its own socket. */
+/* Does with a socket as the library does. */
 static void close_as_the_library_does(void)
 {
     struct pollfd fd = {.fd = ours, .events = POLLIN};
@@ -121,7 +121,7 @@ static void the_library_does_not_wait_for_a_server_that_is_silent(void **state)
     assert_false(zk_drain_is_under_way(&drain));
 }
 
-/* As a server does that is killed, or that has lost its quorum. */
+/* A server that is killed, or has lost its quorum, does so. */
 static void who_hangs_up_without_a_word_has_confirmed_nothing(void **state)
 {
     begin(LONG_MS);

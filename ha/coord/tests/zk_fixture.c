@@ -44,8 +44,8 @@ static int first_outgoing_port(void)
     return first;
 }
 
-/* Below those that the kernel gives to outgoing connections: whoever tries to reach a server
- * that is down may else get its port as his own, and the server cannot have it back. */
+/* Ports below those that the kernel gives to outgoing connections. Else a client of a server
+ * that is down may get the server's port as its own, and the server cannot have it back. */
 static int take_port(int *fd)
 {
     int first = 10000, count = first_outgoing_port() - first;
@@ -64,7 +64,7 @@ static int take_port(int *fd)
     }
 }
 
-/* All are taken before any is given back, so they differ. */
+/* All ports are taken before any is released, so they differ. */
 static void choose_ports(struct zk_fixture *f)
 {
     int fds[ZK_SERVERS_MAX * 3];
@@ -153,7 +153,7 @@ void zk_fixture_freeze(struct zk_fixture *f, unsigned i, bool is_frozen)
         waitpid(f->servers[i].pid, NULL, WUNTRACED);
 }
 
-/* A server that begins may forget a connection: then it is asked on another one. */
+/* A starting server may forget a connection: then the question is asked on another one. */
 static ssize_t read_in_time(int fd, char *to, size_t room)
 {
     struct pollfd poll_fd = {.fd = fd, .events = POLLIN};

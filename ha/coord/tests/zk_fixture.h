@@ -1,7 +1,7 @@
 /* Real ZooKeeper servers for tests: one alone or an ensemble of three, on loopback, in a
- * directory of their own, gone with the test process whatever happens to that.
+ * directory of their own. They end with the test process, however that ends.
  *
- * All of it fails the process with a message on standard error when it cannot be done.
+ * A function that fails ends the process with a message on standard error.
  */
 #ifndef DUEQ_HA_COORD_TESTS_ZK_FIXTURE_H
 #define DUEQ_HA_COORD_TESTS_ZK_FIXTURE_H
@@ -12,7 +12,7 @@
 #include "base/loop.h"
 
 #define ZK_SERVERS_MAX 3
-#define ZK_PATIENCE_S  60 /* after which SIGALRM ends a process that waits in vain */
+#define ZK_PATIENCE_S  60 /* then SIGALRM ends a process that still waits */
 #define ZK_TICK_MS     500
 
 struct zk_fixture {

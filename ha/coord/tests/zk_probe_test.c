@@ -1,5 +1,5 @@
-/* When the probe says that a session is over: a server played by hand serves it, or does not.
- * The session timeout is that of each question, so no time needs to pass. */
+/* When the probe says that a session is over: a server played by hand serves the probe, or does
+ * not. Each question brings its session timeout, so no time needs to pass. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -142,9 +142,8 @@ static void on_tick(struct zk_conf *c, int64_t ms)
     tick_ms = ms;
 }
 
-/* Of a server that answers `conf` with these pieces, hangs up or not, and is waited for so
- * long.
- */
+/* The tickTime from a server that answers `conf` with these pieces, and hangs up or not, within
+ * the patience. */
 static int64_t tick_of(const char *const *pieces, bool hangs_up, int64_t patience_ms)
 {
     struct zk_conf conf;

@@ -1,4 +1,4 @@
-/* What is proof of death, and what is not. */
+/* The rule of peer/death.h on sockets: which ends of a connection prove a death. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -236,7 +236,7 @@ static void an_end_after_good_bye_proves_nothing(void **state)
     assert_int_equal(f->notes.deaths, 0);
 }
 
-/* Accepted by the kernel, and nobody says a word: frozen, or about to be started again. */
+/* The kernel accepts, and no process answers: frozen, or about to be started again. */
 static void silence_proves_nothing(void **state)
 {
     struct fixture *f = *state;
@@ -288,7 +288,7 @@ static void nor_does_another_process_prove_anything_then(void **state)
     close(own);
 }
 
-/* Such as the host name of a container that was started on another machine. */
+/* Like the host name of a container that was started on another machine. */
 /* A polite filter answers new connections with an ICMP message, which connect() calls a
  * refusal.
  */

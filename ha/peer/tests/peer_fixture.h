@@ -1,5 +1,5 @@
-/* For tests of the peer link: real sockets on loopback, one loop that is turned by whoever
- * waits, and a hand-made other side that can say anything. Include after cmocka's headers. */
+/* For tests of the peer link: real sockets on loopback, one loop that waiting functions turn,
+ * and another side played by hand, which can send anything. Include after cmocka's headers. */
 #ifndef DUEQ_HA_PEER_TESTS_PEER_FIXTURE_H
 #define DUEQ_HA_PEER_TESTS_PEER_FIXTURE_H
 
@@ -20,7 +20,7 @@
         }                                         \
     } while (0)
 
-/* For an event, or a millisecond. */
+/* Turns the loop for an event, or a millisecond. */
 void peer_turn(struct loop *loop);
 
 /* Listening on a port of the system's choice; `address` becomes "127.0.0.1:PORT". */
@@ -28,13 +28,13 @@ int peer_listen(char address[PEER_ADDR_MAX + 1]);
 
 struct coord_credentials peer_credentials(int64_t session);
 
-/* What happened to the port's user. */
+/* The callbacks of the port's user. */
 struct peer_notes {
     unsigned deaths;
     char dead_name[PEER_NAME_MAX + 1];
     struct coord_credentials dead;
     unsigned questions;
-    bool promises; /* what it answers */
+    bool promises; /* the answer of on_question */
     struct peer_question question;
     unsigned promised;
     uint64_t promised_seq;
@@ -59,7 +59,7 @@ bool hand_hear(struct loop *loop, int fd, struct peer_message *m);
 /* Closes by a reset instead of an end of file. */
 void hand_reset(int fd);
 
-/* The whole handshake, as either side. False: refused, with why in `last`. */
+/* The whole handshake, as either side. False: refused; `last` says why. */
 bool hand_join(struct loop *loop, int fd, const char *node, uint64_t incarnation,
                const char *secret, struct peer_message *last);
 void hand_let_in(struct loop *loop, int fd, const char *node, uint64_t incarnation,

@@ -1,4 +1,4 @@
-/* Two whole links, and what strangers can and cannot do to one. */
+/* Two whole links, and strangers that connect to one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The rule of peer/death.h by itself; peer_death_test.c tries it on sockets. */
+/* The rule of peer/death.h by itself; peer_death_test.c tests it on sockets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Any bytes as a line: what is read is printed as the same line again. */
+/* Any bytes as a line: a message that is read prints as the same line. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,5 +1,4 @@
-/* Every arrow of the diagram is drawn here a second time: what is not in this list must abort.
- */
+/* A second list of the diagram's arrows: every other change must abort. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The packet socket itself: what wakes it, and what becomes of it with its interface. */
+/* The packet socket itself: the frames that wake it, and the end of its interface. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -16,7 +16,7 @@ static enum vip_put put(const struct vip_contract *c)
     return done;
 }
 
-/* A machine that is so slow that it ends meanwhile proves nothing. */
+/* A machine so slow that the lifetime ends meanwhile proves nothing. */
 static void a_first_time_adds_it_and_a_second_renews_it(const struct vip_contract *c)
 {
     int64_t since_ms;

@@ -1,5 +1,5 @@
-/* A network in memory for the virtual address, on virtual time: it obeys the rules of
- * vip_contract.h, fails on demand, and keeps what was asked of it.
+/* A network in memory for the virtual address, on virtual time: it keeps the contract of
+ * vip_contract.h, fails on demand, and records the calls.
  */
 #ifndef DUEQ_HA_VIP_TESTS_VIP_FIXTURE_H
 #define DUEQ_HA_VIP_TESTS_VIP_FIXTURE_H
@@ -9,8 +9,8 @@
 #define FAKE_NOTES_MAX 256
 
 struct fake_address {
-    int64_t until_mono_ms; /* its lifetime; below the time: it is not there */
-    const char *broken;    /* why it cannot be put; NULL: it can */
+    int64_t until_mono_ms; /* end of its lifetime; in the past: it is not there */
+    const char *broken;    /* why putting fails; NULL: it succeeds */
     int64_t announced_mono_ms[FAKE_NOTES_MAX];
     unsigned announced, probed, put, removed;
 };

@@ -1,4 +1,4 @@
-/* Addresses as the kernel has them, shown by ip(8). */
+/* Addresses in the kernel, checked with ip(8). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* What the log says, for tests. Include after cmocka's headers. */
+/* Counts log lines, for tests. Include after cmocka's headers. */
 #ifndef DUEQ_HA_VIP_TESTS_VIP_LOG_FIXTURE_H
 #define DUEQ_HA_VIP_TESTS_VIP_LOG_FIXTURE_H
 
@@ -6,7 +6,7 @@
 int log_catch(void **state);
 int log_let_go(void **state);
 
-void log_forget(void);                /* what was said until now */
-unsigned log_count(const char *text); /* the lines that have it */
+void log_forget(void);                /* all lines until now */
+unsigned log_count(const char *text); /* the number of lines with it */
 
 #endif

@@ -1,5 +1,5 @@
-/* The virtual address on a cable: what comes out at its other end, and what is heard from
- * there. */
+/* The virtual address on a cable: frames that come out at the other end, and frames from there.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -141,7 +141,7 @@ static void await_announcement(const struct vip_address *a, const unsigned char 
         netns_await_frame(loop, tap, frames[i].bytes, frames[i].len);
 }
 
-/* Is one in what has come out until now? */
+/* Is one among the frames that have come out by now? */
 static bool is_announced(const struct vip_address *a, const unsigned char mac[6])
 {
     struct vip_frame frames[2];
@@ -275,9 +275,10 @@ static void claim_from_other_end(const struct vip_address *a)
     claim(a, vb_mac);
 }
 
-/* What is handed over goes when the successor is heard. It would go after a second as well: the
- * log says why it did, and a machine that was so slow tries again, with another host: one that
- * was heard too late, when the address was held again, is in conflict, and no successor. */
+/* An address that is handed over goes when the successor is heard. It would go after a second
+ * as well, so the log must say why it went. On a machine too slow for that the test tries again
+ * with another host, because a host heard while the address was held again is in conflict, and
+ * no successor. */
 static void assert_hears(void)
 {
     unsigned char mac[6] = {2, 0, 0, 0, 0xcc, 0};

@@ -1,6 +1,6 @@
-/* For tests that change addresses and interfaces: a network namespace of the test program's
- * own, and in it a cable: what va sends comes out at vb. Nothing of the machine's own network
- * is touched. Include after cmocka's headers.
+/* For tests that change addresses and interfaces: a network namespace of the test program's own
+ * with a cable in it, so that frames sent at va come out at vb. The machine's own network is
+ * not touched. Include after cmocka's headers.
  */
 #ifndef DUEQ_HA_VIP_TESTS_VIP_NETNS_FIXTURE_H
 #define DUEQ_HA_VIP_TESTS_VIP_NETNS_FIXTURE_H
@@ -14,8 +14,8 @@
 #define VA_MAC "02:00:00:00:00:0a"
 #define VB_MAC "02:00:00:00:00:0b"
 
-/* Enters it. 0: go on; else main() returns this: the output says why not. Only a CI run fails.
- */
+/* Enters the namespace. 0: go on. Else main() returns the result, and the output says why there
+ * is no namespace; only in CI is that a failure. */
 int netns_enter(void);
 
 /* A fresh cable: va is up with 10.9.0.1/24 and fd09::1/64, vb is up and silent. For cmocka's
@@ -23,7 +23,7 @@ int netns_enter(void);
 int netns_lay_cable(void **state);
 int netns_take_cable(void **state);
 
-/* A command that must succeed, as printf. */
+/* Runs a command, formatted as by printf, which must succeed. */
 void netns_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Does the output of the command have this text? */
@@ -40,16 +40,16 @@ bool netns_shows(const char *command, const char *text);
 
 void netns_turn(struct loop *loop);
 
-/* All frames that reach an interface: a descriptor to be closed, not blocking. */
+/* A non-blocking descriptor for all frames that reach an interface; the caller closes it. */
 int netns_tap(const char *interface);
 
 /* Turns the loop until this very frame has come; fails after some seconds. */
 void netns_await_frame(struct loop *loop, int tap, const void *frame, size_t len);
 
-/* Has it come until now? What came before it is forgotten. */
+/* Has the frame come by now? Frames before it are dropped. */
 bool netns_has_frame(int tap, const void *frame, size_t len);
 
-/* Sends a frame from an interface of the tap. */
+/* Sends a frame from the tap's interface. */
 void netns_send(int tap, const void *frame, size_t len);
 
 #endif

@@ -1,5 +1,5 @@
-/* Any frame, heard for an address of each family: whoever it names is a host, and not
- * ourselves. */
+/* Any frame, heard for an address of each family: a hardware address that is found must be one
+ * of another host. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

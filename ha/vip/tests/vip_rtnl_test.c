@@ -1,4 +1,4 @@
-/* What the kernel may answer, played by hand. */
+/* Answers of the kernel, played by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

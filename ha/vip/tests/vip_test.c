@@ -19,7 +19,7 @@ static struct timers timers;
 static struct fake_net net;
 static struct vip *vip;
 
-/* What the node says and is told. */
+/* The node's side: may_hold() and on_state(). */
 static bool may;
 static int may_for; /* so often, then not; -1: for ever */
 static unsigned entered[3];
@@ -400,7 +400,7 @@ static void of_two_the_one_that_can_be_put_is(void **state)
 
 /* ---- handed over ---- */
 
-/* The lead goes as soon as that is begun. */
+/* The lead is given away as soon as the hand-over has begun. */
 static void give_away(void)
 {
     vip_hand_over(vip);
@@ -835,7 +835,7 @@ static void free_by_hearing(void)
     vip_heard(vip, V4, SUCCESSOR);
 }
 
-/* The sanitizer sees whatever is touched after the callback. */
+/* The sanitizer sees memory that is touched after the callback. */
 static void may_be_freed_by_who_is_told_that_it_is_away(void **state)
 {
     static void (*const ways[])(void) = {free_by_dropping, free_by_leaving, free_by_hearing};

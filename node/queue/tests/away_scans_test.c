@@ -1,4 +1,4 @@
-/* Buckets go out of reach and come back while the store stays up: what is scanned. */
+/* Scans while buckets go out of reach and come back, and the store stays up. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include "base/crc16.h"
 #include "node/queue/leadership.h"
-#include "node/queue/tests/queue_fixture.h"
+#include "node/queue/tests/fixtures/queue_fixture.h"
 #include "node/queue/shares.h"
 
 #define BUCKETS 4

@@ -1,4 +1,4 @@
-/* A bucket out of reach, while the store stays up, hangs nothing that is not about it. */
+/* A bucket out of reach, while the store stays up, holds up nothing of other buckets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/crc16.h"
-#include "node/queue/tests/queue_fixture.h"
+#include "node/queue/tests/fixtures/queue_fixture.h"
 #include "node/queue/reconciler.h"
 
 #define BUCKETS 4

@@ -1,4 +1,4 @@
-/* What a census counts, and how far it looks where there are too many topics. */
+/* The numbers of a census, and its limits where there are too many topics. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/crc16.h"
-#include "node/queue/tests/census_fixture.h"
+#include "node/queue/tests/fixtures/census_fixture.h"
 
 /* ---- topics ---- */
 

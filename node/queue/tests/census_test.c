@@ -1,11 +1,11 @@
-/* All jobs counted: who walks, who shares, who is turned away. */
+/* All jobs counted: calls that begin a walk, that share one, and that are rejected. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/census_fixture.h"
+#include "node/queue/tests/fixtures/census_fixture.h"
 
 static void those_who_come_meanwhile_share_one_walk(void **state)
 {

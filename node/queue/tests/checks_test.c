@@ -1,4 +1,4 @@
-/* What is let in, and what is not: both sides of each limit. */
+/* The checks of requests: both sides of each limit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
-/* Confirmations that are late or lost, and what comes before them. */
+/* Confirmations that are late or lost, and operations that come before them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/deliveries_fixture.h"
+#include "node/queue/tests/fixtures/deliveries_fixture.h"
 
 static void a_release_counts_the_try(void **state)
 {

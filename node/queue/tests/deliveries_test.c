@@ -1,11 +1,12 @@
-/* From the pop to the acknowledgement: what is confirmed, what is saved, what goes back. */
+/* From the pop to the acknowledgement: confirmations sent, confirmations saved, jobs
+ * returned. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/deliveries_fixture.h"
+#include "node/queue/tests/fixtures/deliveries_fixture.h"
 #include "node/queue/renewals.h"
 
 static void a_confirmed_job_is_reserved_for_its_own_ttr(void **state)

@@ -1,4 +1,4 @@
-/* Deliveries to follow: which are seen, in what order, and what is missed. */
+/* Followed deliveries: which are seen, in what order, and which are missed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "node/queue/tests/feed_fixture.h"
+#include "node/queue/tests/fixtures/feed_fixture.h"
 
 #define KEEP_MS 60000
 

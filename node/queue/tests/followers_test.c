@@ -1,11 +1,11 @@
-/* Those who follow deliveries: they leave, are refused, and are sent home. */
+/* Followers of deliveries: they leave, are refused, and are cancelled. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/feed_fixture.h"
+#include "node/queue/tests/fixtures/feed_fixture.h"
 
 static void one_who_gives_up_is_called_back_once(void **state)
 {

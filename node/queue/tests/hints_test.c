@@ -1,4 +1,4 @@
-/* Others are told of what they do not know of. */
+/* Hints: other nodes are told of events that they do not know of. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

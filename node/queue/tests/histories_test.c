@@ -1,11 +1,11 @@
-/* What a job goes through is written down where its topic says so, and nowhere else. */
+/* A job's transitions are written down where its topic's settings say so, and nowhere else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/histories_fixture.h"
+#include "node/queue/tests/fixtures/histories_fixture.h"
 
 static enum status push_as(enum push_mode mode)
 {

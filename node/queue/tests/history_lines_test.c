@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "node/queue/core.h"
-#include "node/queue/tests/histories_fixture.h"
+#include "node/queue/tests/fixtures/histories_fixture.h"
 #include "node/queue/history.h"
 #include "node/queue/settings.h"
 

@@ -1,11 +1,11 @@
-/* Who has a job: the store knows his name, and he is told when his job is gone. */
+/* A job's holder: the store knows the name, and a holder hears that its job is gone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/queue_fixture.h"
+#include "node/queue/tests/fixtures/queue_fixture.h"
 
 #define ALL_STATES (1u << JOB_DELAYED | 1u << JOB_READY | 1u << JOB_RESERVED | 1u << JOB_DEAD)
 

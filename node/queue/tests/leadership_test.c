@@ -1,4 +1,4 @@
-/* The leader's leadership: the token first, then the scans; and how it ends. */
+/* Leadership: the token first, then the scans; and how it ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "base/crc16.h"
 #include "node/queue/leadership.h"
-#include "node/queue/tests/queue_fixture.h"
+#include "node/queue/tests/fixtures/queue_fixture.h"
 
 #define BUCKETS 64 /* as many as there are by default */
 #define ONE     "11111111111111111111111111111111:"

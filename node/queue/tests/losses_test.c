@@ -1,12 +1,12 @@
-/* The jobs are counted anew when the store has come back older. What it says of them is looked
- * at in itests/features/test_redis_older.py. */
+/* The jobs are counted anew after a rollback of the store.
+ * itests/features/store/test_redis_rollback.py checks the log line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/census_fixture.h"
+#include "node/queue/tests/fixtures/census_fixture.h"
 
 static void fall_back(void)
 {

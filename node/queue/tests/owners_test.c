@@ -1,4 +1,4 @@
-/* Acknowledging by a bare id: one's own delivery is meant, not somebody else's. */
+/* Acknowledging by a bare id: the consumer's own delivery is meant, not another's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "node/queue/tests/queue_fixture.h"
+#include "node/queue/tests/fixtures/queue_fixture.h"
 #include "node/queue/core.h"
 #include "node/queue/owners.h"
 

@@ -1,4 +1,4 @@
-/* A topic that is paused looks empty, and those who wait at it get its jobs when that is over.
+/* A paused topic looks empty, and its waiting consumers get jobs when the pause is over.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/queue_fixture.h"
+#include "node/queue/tests/fixtures/queue_fixture.h"
 
 static struct fixture f, other; /* two nodes on one store; `f` scans */
 static struct consumer a;

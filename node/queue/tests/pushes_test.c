@@ -1,11 +1,11 @@
-/* A push gets from its topic's settings what it leaves open. */
+/* A topic's settings fill in what a push leaves open. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/settings_fixture.h"
+#include "node/queue/tests/fixtures/settings_fixture.h"
 
 static struct job job_of(struct fixture *node, const char *topic, const char *id)
 {

@@ -1,4 +1,4 @@
-/* The front door: what is let in, what is refused, and that every answer comes once. */
+/* The front door: requests let in, requests refused, and every answer once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "node/queue/queue.h"
-#include "node/queue/tests/queue_fixture.h"
+#include "node/queue/tests/fixtures/queue_fixture.h"
 
 static struct fixture f;
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/reconciler_fixture.h"
+#include "node/queue/tests/fixtures/reconciler_fixture.h"
 
 static const struct settings_rule keep_one = {
     .pattern = {"t*", 2}, .settings = {.set = SETTING_BIT(DEAD_MAX), .dead_max = 1}};

@@ -1,11 +1,11 @@
-/* When the reconciler may work, and what it does about what fails. */
+/* When the reconciler may work, and what it does after failures. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/reconciler_fixture.h"
+#include "node/queue/tests/fixtures/reconciler_fixture.h"
 
 /* ---- when it may ---- */
 

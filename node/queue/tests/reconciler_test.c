@@ -1,4 +1,4 @@
-/* What is in the wrong place is mended after two looks, and what is healthy is left alone. */
+/* A job in the wrong place is mended after two looks, and a healthy one is left alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/crc16.h"
-#include "node/queue/tests/reconciler_fixture.h"
+#include "node/queue/tests/fixtures/reconciler_fixture.h"
 
 /* ---- two looks, and a repair ---- */
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/deliveries_fixture.h"
+#include "node/queue/tests/fixtures/deliveries_fixture.h"
 
 static void a_job_stays_with_its_consumer_while_the_reply_is_read(void **state)
 {

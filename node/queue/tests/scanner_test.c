@@ -1,4 +1,4 @@
-/* What is due is moved when it is due: never early, never by polling. */
+/* Due jobs are moved when they are due: never early, never by polling. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "node/queue/tests/queue_fixture.h"
+#include "node/queue/tests/fixtures/queue_fixture.h"
 
 static struct fixture f;
 static struct consumer a;

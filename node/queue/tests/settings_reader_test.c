@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/crc16.h"
-#include "node/queue/tests/settings_fixture.h"
+#include "node/queue/tests/fixtures/settings_fixture.h"
 #include "node/queue/settings.h"
 
 static void reads_what_is_there_when_the_store_comes_up(void **state)

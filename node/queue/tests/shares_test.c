@@ -1,4 +1,4 @@
-/* Who scans what: fair, the same on all nodes, and nothing moves that need not. */
+/* The shares of nodes: fair, the same on all nodes, and none moves that need not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "node/queue/reconciler.h"
-#include "node/queue/tests/sharing_fixture.h"
+#include "node/queue/tests/fixtures/sharing_fixture.h"
 
 #define ONE    "11111111111111111111111111111111:"
 #define FIRST  ONE "0000000000000001"

@@ -9,7 +9,7 @@
 
 #include "base/crc16.h"
 #include "node/queue/engine.h"
-#include "node/queue/tests/sharing_fixture.h"
+#include "node/queue/tests/fixtures/sharing_fixture.h"
 
 #define TOPICS 120
 

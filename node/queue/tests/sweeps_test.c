@@ -1,11 +1,11 @@
-/* A sweep takes what was there, in chunks, and says how far it came. */
+/* A sweep takes the jobs that were there, in chunks, and says how far it came. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/sweeps_fixture.h"
+#include "node/queue/tests/fixtures/sweeps_fixture.h"
 
 static void purges_thousands_in_chunks(void **state)
 {

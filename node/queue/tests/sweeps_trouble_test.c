@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/sweeps_fixture.h"
+#include "node/queue/tests/fixtures/sweeps_fixture.h"
 
 static void one_that_is_cancelled_while_it_rests_ends_with_the_rest(void **state)
 {

@@ -1,11 +1,11 @@
-/* What a topic's settings are here and now. */
+/* The settings of a topic that hold here and now. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/settings_fixture.h"
+#include "node/queue/tests/fixtures/settings_fixture.h"
 
 /* ---- what holds ---- */
 

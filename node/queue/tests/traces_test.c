@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/histories_fixture.h"
+#include "node/queue/tests/fixtures/histories_fixture.h"
 #include "node/queue/history.h"
 
 /* The scan's line is written at once, and the push's a little later. */

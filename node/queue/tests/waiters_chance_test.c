@@ -1,4 +1,4 @@
-/* Consumers of two nodes, by chance: whatever happens, nobody waits in vain. */
+/* Random consumers of two nodes: whatever happens, none waits at a topic with ready jobs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "node/queue/tests/queue_fixture.h"
+#include "node/queue/tests/fixtures/queue_fixture.h"
 
 #define NODES     2
 #define CONSUMERS 9

@@ -1,11 +1,11 @@
-/* Which pops are refused when there are many, and whose. */
+/* Which pops are refused when there are many, and of which clients. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/waiters_fixture.h"
+#include "node/queue/tests/fixtures/waiters_fixture.h"
 
 #define PLACES 8
 

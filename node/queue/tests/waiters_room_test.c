@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/waiters_fixture.h"
+#include "node/queue/tests/fixtures/waiters_fixture.h"
 
 /* Two of three have room in one answer. */
 static void push_bulky(const char *topic, const char *id)

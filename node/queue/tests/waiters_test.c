@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/waiters_fixture.h"
+#include "node/queue/tests/fixtures/waiters_fixture.h"
 
 static void one_that_does_not_wait_is_answered_while_others_pop(void **state)
 {

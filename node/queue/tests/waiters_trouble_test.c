@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "node/queue/tests/waiters_fixture.h"
+#include "node/queue/tests/fixtures/waiters_fixture.h"
 
 static void cancelling_a_waiting_consumer_costs_nothing(void **state)
 {

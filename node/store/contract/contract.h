@@ -1,17 +1,18 @@
 /* The contract of the store port, as tests that run on every store.
  *
  * A *stand* is one store, fresh for each test, with a way to let it work and to let its time
- * pass. The tests see nothing but the port: what they cannot ask, they show by what happens
- * next. No test waits for a time; it waits until the store's clock shows one.
+ * pass. The tests see nothing but the port: state they cannot ask for shows in what happens
+ * next. No test sleeps; a test waits until the store's clock shows a time.
  *
- *   contract.c         the stand and the words of the tests
- *   the others         the tests, one file for each part of doc/store.md; redis/: those that
- * need a hand on Redis itself contract_test.c    which stores there are
+ *   contract.c         the stand and the common steps of the tests
+ *   contract_test.c    the stores under test
+ *   redis/             the tests that change keys in Redis itself
+ *   the others         the tests, one file for each part of doc/store.md
  *
  * An operation that was run here keeps its outputs until the test is over.
  *
- * No outcome may depend on how fast the machine is. DUEQ_SLOW=n shows it: before each operation
- * n ms go by, of a time that costs none, so only the stores in memory are tested.
+ * No outcome may depend on the machine's speed. DUEQ_SLOW=n proves that: n ms of virtual time
+ * go by before each operation, so only the stores in memory are tested.
  */
 #ifndef DUEQ_NODE_STORE_CONTRACT_CONTRACT_H
 #define DUEQ_NODE_STORE_CONTRACT_CONTRACT_H
@@ -38,9 +39,9 @@
 #define FAR_MS    3600000
 #define BATCH_MAX OP_ITEMS_MAX
 
-/* The clock in memory stands so far within a millisecond, as Redis's nearly always does. */
+/* The clock in memory stands in the middle of a millisecond, as Redis's nearly always does. */
 #define BETWEEN_US 500
-#define BEGUN_MS   1 /* so what lasts is counted from the next one */
+#define BEGUN_MS   1 /* so durations are counted from the next millisecond */
 
 struct stand {
     struct store *store;
@@ -49,8 +50,8 @@ struct stand {
     void (*wake)(struct stand *stand);             /* something happened */
     void (*pass)(struct stand *stand, int64_t ms); /* lets about so much time go by */
 
-    /* TOPIC's delayed or reserved job: its value goes, its place still names it; and then the
-     * place forgets it too. */
+    /* lose: the value of TOPIC's delayed or reserved job goes, its place still names it.
+     * repair: the place forgets it, too. */
     void (*lose)(struct stand *stand, struct bytes id);
     void (*repair)(struct stand *stand, struct bytes id);
 };
@@ -73,7 +74,7 @@ void contract_end(void);
 
 /* ---- running operations ---- */
 
-/* Submits a copy of it, with its bucket set, and returns that when it is answered. */
+/* Submits a copy of `op`, with its bucket set, and returns the answered copy. */
 struct op run(struct op op);
 
 /* The same; it must be OK. */
@@ -82,7 +83,7 @@ struct op run_well(struct op op);
 /* All at once; the answers replace the operations. */
 void run_all(struct op *ops, unsigned count);
 
-/* Sends it, as it is, and lets it go at once. */
+/* Submits `op` as it is, and abandons it at once. */
 void submit_and_abandon(struct op *op);
 
 unsigned bucket_of(struct bytes topic);

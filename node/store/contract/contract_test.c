@@ -1,4 +1,4 @@
-/* The stores that keep the contract. To add one: a stand, and its line in main.
+/* The stores under the contract. To add a store: a stand, and its line in main.
  *
  * DUEQ_TEST=pattern runs the tests of these names only ("redis_and_*"). */
 #include "node/store/contract/contract.h"
@@ -118,7 +118,7 @@ static void redis_start(struct stand *stand)
     redis_store_start(redis_of(stand)->store);
 }
 
-/* What does not come, never comes: the test ends then, and does not hang. */
+/* An answer that does not come in time never comes: the test fails, and does not hang. */
 static void redis_turn(struct stand *stand)
 {
     alarm(PATIENCE_S);
@@ -213,7 +213,7 @@ static int redis_teardown(void **state)
 
 static int redis_group_setup(void **state)
 {
-    /* What survives a crash is not this test's question, and asking it takes time. */
+    /* Survival of a crash is not tested here, and an append-only file costs time. */
     static const char *const args[] = {"--appendonly", "no", "--enable-debug-command", "yes",
                                        NULL};
 

@@ -1,4 +1,4 @@
-/* The dead as a whole: kicked, purged, and let go when they are too many or too old. */
+/* The dead as a whole: kicked, purged, and deleted when they are too many or too old. */
 #include "node/store/contract/whole.h"
 
 #include <stdio.h>
@@ -352,7 +352,7 @@ static void the_configuration_limits_topics_that_have_no_limit(void **state)
     assert_all_counts(0, 0, 0, 2);
 }
 
-/* And a topic's own settings leave the rest to them. */
+/* Settings that a topic does not have itself come from the rules. */
 static void of_each_setting_the_first_rule_that_sets_it_counts(void **state)
 {
     struct settings_rule rules[] = {
@@ -371,7 +371,7 @@ static void of_each_setting_the_first_rule_that_sets_it_counts(void **state)
     assert_dead("c", DEATH_BURIED);
 }
 
-/* Where no event is to come the scan does not look. */
+/* Without an event to come the scan does not look at the topic. */
 static void a_repair_calls_the_scan_to_a_topic_at_rest(void **state)
 {
     struct settings_rule rule = {BYTES("ord*"), {.set = SETTING_BIT(DEAD_MAX), .dead_max = 1}};

@@ -1,5 +1,4 @@
-/* What the store says of its own accord: wait_ms for the scanner's timer, on_ready for
- * waiting consumers. */
+/* The store's news: wait_ms for the scanner's timer, on_ready for waiting consumers. */
 #include "node/store/contract/contract.h"
 
 /* ---- wait_ms: this became the topic's first event ---- */
@@ -210,7 +209,7 @@ static void what_makes_nothing_ready_is_quiet(void **state)
     assert_int_equal(wake_ups(TOPIC), 2);
 }
 
-/* Whoever saw the list empty hears of the next job, tombstones or not. */
+/* A consumer that saw the list empty hears of the next job, tombstones or not. */
 static void after_an_empty_pop_the_next_job_is_announced(void **state)
 {
     unsigned before;

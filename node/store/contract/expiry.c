@@ -1,4 +1,4 @@
-/* Time to live: what is not done by then is dead, wherever it was. */
+/* Time to live: a job not done by then is dead, in whatever state it was. */
 #include "node/store/contract/contract.h"
 
 #define SHORT_MS 100 /* nothing has to be done before it */

@@ -1,4 +1,4 @@
-/* Fencing: who was deposed has no effect any more, whatever he still sends. */
+/* Fencing: a deposed leader has no effect any more, whatever it still sends. */
 #include "node/store/contract/contract.h"
 
 #define ONE            "11111111111111111111111111111111:"
@@ -137,7 +137,7 @@ static void an_operator_gives_the_bucket_to_another_ensemble(void **state)
     assert_status(scan_with(ELSE), OK);
 }
 
-/* A leader that lives all the same would else bring its token again, and have the bucket back.
+/* Else a leader that still lives would bring its token again, and take the bucket back.
  */
 static void an_operator_gives_the_bucket_to_standalone_nodes(void **state)
 {

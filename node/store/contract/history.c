@@ -1,4 +1,4 @@
-/* History: what is recorded is told of its job alone, the newest line first; what is old goes.
+/* History: a trace tells the lines of its job alone, newest first; old lines go.
  */
 #include "node/store/contract/whole.h"
 
@@ -257,7 +257,7 @@ static void a_scan_records_nothing_where_history_is_off(void **state)
     assert_int_equal(lines_of("d"), 0);
 }
 
-/* A hand may give them: no length of a name may stop a bucket's scan. */
+/* Names given by hand may have any length, and none may stop a bucket's scan. */
 static void a_scan_moves_a_job_whose_name_has_no_room_in_a_line(void **state)
 {
     static char id[257];

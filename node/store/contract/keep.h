@@ -5,7 +5,7 @@
 #include "node/store/memory/room.h"
 #include "node/store/op.h"
 
-/* Puts copies in the place of all that a successful op borrows. They live as long as `room`. */
+/* Replaces all that a successful op borrows by copies, which live as long as `room`. */
 void contract_keep(struct room *room, struct op *op);
 
 #endif

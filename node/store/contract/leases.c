@@ -1,4 +1,4 @@
-/* What the holder of a lease may do, what becomes of it, and that no stamp comes twice. */
+/* Leases: what their holder may do, how they end, and that no stamp comes twice. */
 #include "node/store/contract/contract.h"
 
 #include <stdio.h>
@@ -225,7 +225,7 @@ static void a_release_is_a_try_delivered_or_not(void **state)
     assert_int_equal(get("a").tries, 3);
 }
 
-/* However the last one ended. */
+/* However the last reservation ended. */
 static void each_reservation_is_confirmed_anew(void **state)
 {
     struct job job = hold("a", 1);
@@ -326,7 +326,7 @@ static void a_job_kept_for_a_while_is_delivered_as_ever(void **state)
     assert_gone("none");
 }
 
-/* However late it is said. */
+/* However late the confirmation comes. */
 static void keeping_changes_nothing_that_is_confirmed(void **state)
 {
     struct job delivered_one = hold("a", FAR_MS), touched = (push("b"), pop_one());
@@ -422,7 +422,7 @@ static void stale_leases_are_not_returned(void **state)
     ASSERT_READY("b");
 }
 
-/* It left before the end of its reply, but not without what it had read. */
+/* The consumer left before the end of its reply, but has the jobs that it had read. */
 static void a_job_that_its_consumer_has_touched_is_not_returned(void **state)
 {
     struct job jobs[2];
@@ -568,7 +568,7 @@ static void a_lease_holds_until_the_scan_whatever_the_deadline_says(void **state
     assert_status(ack(&job), OK);
 }
 
-/* So it needs no clock: that would be a tenth of its cost. */
+/* So an ack needs no clock, which would be a tenth of its cost. */
 static void an_acknowledgement_does_not_say_when_it_was(void **state)
 {
     struct job job = (push("a"), pop_one());

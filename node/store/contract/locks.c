@@ -1,6 +1,7 @@
-/* All nodes scan, each its own topics: what comes next, and what does not change by it.
+/* All nodes scan, each its own topics: the next event that a scan tells, and what stays as
+ * without shares.
  *
- * What a test needs to last, lasts FAR_MS; what it needs to be over, is waited for.
+ * Whatever must last in a test lasts FAR_MS; the tests wait for what must be over.
  */
 #include "node/store/contract/locks_two.h"
 
@@ -33,7 +34,7 @@ static void while_its_own_work_is_left_it_comes_back_at_once(void **state)
     op = scan_by_at_most(&a, 1);
     assert_int_equal(op.out.scan.moved, 1);
     assert_int_equal(op.out.scan.next_ms, 0);
-    assert_taken(op, 1, 0, 0); /* who is not reached is not locked */
+    assert_taken(op, 1, 0, 0); /* a topic not reached is not locked */
     assert_unlocked(OTHER);
     op = scan_by_at_most(&a, 1);
     assert_int_equal(op.out.scan.moved, 1);
@@ -109,7 +110,7 @@ static void a_scan_takes_a_hundred_topics_and_the_next_goes_on(void **state)
     assert_int_equal(op.out.scan.next_ms, -1);
 }
 
-/* It answers the time of the last one that it has looked at. */
+/* The scan answers the time of the last topic that it has looked at. */
 static void far_ahead_it_does_not_look_for_its_own(void **state)
 {
     be_two('-', 7, '-', 7);

@@ -15,12 +15,12 @@ struct sharer {
     struct scan_share share; /* locks last FAR_MS, nothing is late */
 };
 
-/* It has this mark for all shares; `owner` is borrowed. */
+/* The sharer has this mark for all shares; `owner` is borrowed. */
 void sharer_init(struct sharer *s, const char *name, const char *owner, char mark,
                  uint64_t view);
 void sharer_mark(struct sharer *s, struct bytes topic, char mark);
 
-/* A scan of TOPIC's bucket; borrows from it. */
+/* A scan of TOPIC's bucket; borrows from `s`. */
 struct op sharer_scan_op(const struct sharer *s);
 
 /* A job of the topic that is due now. */
@@ -33,7 +33,8 @@ struct topic_lock lock_of(struct bytes topic);
 #define CROWD_MAX 2200
 struct bytes crowd_name(unsigned *number);
 
-/* So many hundreds of them, from that number on, each with a delayed job. The last one's due.
+/* So many hundreds of such topics, from that number on, each with a delayed job. Returns the
+ * last one's due.
  */
 int64_t crowd(unsigned count, unsigned number, int64_t delay_ms);
 

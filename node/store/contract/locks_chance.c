@@ -1,7 +1,6 @@
-/* Random lives of some nodes that scan: they join and leave, learn of it in any order, and some
- * are late or slow, or a scan that they sent before comes late. No topic is moved by a node
- * whose lock is not valid, at no time have two of them the lock of one, and none is renewed in
- * an older view.
+/* Random lives of some nodes that scan: nodes join and leave, learn of it in any order, are
+ * late or slow, or a scan sent before comes late. No node moves a topic without a valid lock,
+ * no two nodes have a topic's lock at one time, and no lock is renewed in an older view.
  *
  * DUEQ_SEED=n repeats the choices of a run.
  */
@@ -69,7 +68,7 @@ static void begin(void)
     }
 }
 
-/* Whose topic it is in the newest view. */
+/* The node that the topic belongs to in the newest view. */
 static unsigned preferred(unsigned topic)
 {
     unsigned i = topic % NODES;
@@ -91,7 +90,7 @@ static void change_members(void)
     life.view++;
 }
 
-/* It learns of the newest view, and keeps for a while what it has lost. */
+/* The node learns of the newest view, and keeps its lost shares for a while. */
 static void learn(unsigned node)
 {
     struct sharer *s = &life.nodes[node];
@@ -146,7 +145,8 @@ static bool is_of(const struct topic_lock *lock, unsigned node)
     return bytes_equal(lock->node, bytes_of_text(life.nodes[node].name));
 }
 
-/* Where a lock ends at once, who had it may be gone; whoever does not renew it goes on with it.
+/* The holder of a lock that ends at once may be gone; a holder that does not renew goes on with
+ * its lock.
  */
 static void check(unsigned node, bool is_short, const int64_t *delayed,
                   const struct topic_lock *locks)
@@ -198,7 +198,7 @@ static void no_topic_is_moved_without_its_lock(void **state)
     }
 }
 
-/* The newest view is heard by all: then each topic is moved by the one whose it is. */
+/* All nodes hear the newest view: then each topic is moved by the node that it belongs to. */
 static void whose_it_is_moves_it_at_once_in_a_newer_view(void **state)
 {
     begin();

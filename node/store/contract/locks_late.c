@@ -1,6 +1,7 @@
-/* All nodes scan, each its own topics: what is done with topics that are not, or not any more.
+/* All nodes scan, each its own topics: what a scan does with topics that are not its node's, or
+ * not any more.
  *
- * What a test needs to last, lasts FAR_MS; what it needs to be over, is waited for.
+ * Whatever must last in a test lasts FAR_MS; the tests wait for what must be over.
  */
 #include "node/store/contract/locks_two.h"
 
@@ -88,7 +89,7 @@ static void what_is_late_and_locked_is_left_to_the_lock(void **state)
     be_two('-', 9, '+', 7);
     a.share.late_ms = 0;
     assert_true(moves(&b));
-    assert_false(moves(&a)); /* though its view is newer: it is not the one to take over */
+    assert_false(moves(&a)); /* though its view is newer: the topic is not its own */
     op = scan_by(&a);
     assert_int_equal(op.out.scan.conflicts, 0);
     assert_int_equal(op.out.scan.next_ms, -1);
@@ -109,7 +110,7 @@ static void what_was_taken_late_is_gone_on_with_while_it_is_late(void **state)
     assert_false(moves(&a));
 }
 
-/* Else all topics would stay with the first one that comes back after an outage. */
+/* Else all topics would stay with the first node that comes back after an outage. */
 static void whose_it_is_takes_over_what_was_taken_late(void **state)
 {
     struct topic_lock late;

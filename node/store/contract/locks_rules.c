@@ -1,8 +1,8 @@
-/* All nodes scan, each its own topics: who gets the lock of a topic that is his, and keeps it:
- * the rule of doc/cluster.md, row by row.
+/* All nodes scan, each its own topics: which node gets and keeps the lock of its topic, by the
+ * rule of doc/cluster.md, row by row.
  *
- * What a test needs to last, lasts FAR_MS; what it needs to be over, is waited for. Where half
- * of a lock's time matters, it is the next scan's lock_ms that changes, not the clock.
+ * Whatever must last in a test lasts FAR_MS; the tests wait for what must be over. Where half
+ * of a lock's time matters, the next scan's lock_ms changes, not the clock.
  */
 #include "node/store/contract/locks_two.h"
 
@@ -33,7 +33,7 @@ static struct bytes name_of_bytes(char *room, size_t len)
     return bytes_of(room, len);
 }
 
-/* The node and the store must not differ on whose a topic is, however short its name. */
+/* Node and store must agree on a topic's share, however short its name. */
 static void a_topic_is_of_the_share_that_its_name_says(void **state)
 {
     static const size_t lens[] = {1, 2, 3, 4, 5, 6, 7, 31, 199, 200};
@@ -127,8 +127,8 @@ static void in_a_newer_view_it_is_renewed(void **state)
     assert_int_equal(lock_of(TOPIC).token, first.token);
 }
 
-/* The calls in the order in which Redis has them when the link of a is cut: what was sent in
- * view 7 comes last, by the connection of before, and the node is in view 9 already. */
+/* The calls in the order in which Redis gets them when a's link is cut: a scan of view 7 comes
+ * last, by the old connection, when the node is in view 9 already. */
 static void a_scan_that_comes_late_renews_nothing(void **state)
 {
     struct sharer before;

@@ -8,11 +8,11 @@ extern struct sharer a, b; /* node-a and node-b */
 
 void be_two(char mark_of_a, uint64_t view_of_a, char mark_of_b, uint64_t view_of_b);
 
-/* It runs at once, and well. */
+/* The scan runs at once, and well. */
 struct op scan_by(struct sharer *s);
 struct op scan_by_at_most(struct sharer *s, unsigned limit);
 
-/* Does it move a job of TOPIC that is due? */
+/* Does the sharer's scan move a due job of TOPIC? */
 bool moves(struct sharer *s);
 
 void assert_locked(struct bytes topic, const struct sharer *s, uint64_t view);

@@ -1,5 +1,5 @@
-/* Orphans: a place names a job that is gone. Nobody makes one on purpose, but a hand in the
- * data may, and then it must not stand in the way of more than its own topic.
+/* Orphans: a place names a job that is gone. dueq makes none, but a change of the data by hand
+ * may; and then an orphan must stop no more than its own topic.
  */
 #include "node/store/contract/whole.h"
 

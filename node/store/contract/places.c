@@ -1,4 +1,4 @@
-/* Pop, cancel, ack, get, stats: where a job is, and who may take it from there. */
+/* Pop, cancel, ack, get, stats: a job's place, and what takes it from there. */
 #include "node/store/contract/contract.h"
 
 #include <stdio.h>

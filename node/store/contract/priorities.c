@@ -1,4 +1,4 @@
-/* Priorities: who is served first, wherever a job comes from. */
+/* Priorities: which job is served first, wherever it comes from. */
 #include "node/store/contract/contract.h"
 #include "node/store/contract/whole.h"
 

@@ -195,7 +195,8 @@ static void on_pushed(struct op *op)
     is_pushed = true;
 }
 
-/* Whoever asked may have left: what was sent goes on, and is answered once. */
+/* The caller may have abandoned it: an operation that was sent goes on, and is answered
+ * once. */
 static void a_push_that_is_under_way_goes_on_when_it_is_abandoned(void **state)
 {
     struct op op = push_op(TOPIC, "a");

@@ -308,8 +308,8 @@ static int64_t oldest_ready_ms(void)
     return run_well((struct op){.verb = OP_STATS, .topic = TOPIC}).out.stats.oldest_ready_ms;
 }
 
-/* Nobody pops: the oldest job is hidden behind what was put off, until scans have cleared it
- * away. The others stay as they are. */
+/* Nobody pops: the oldest job is hidden behind tombstones of jobs that were put off, until
+ * scans have cleared these away. The others stay as they are. */
 static void tombstones_at_the_head_of_the_line_go(void **state)
 {
     enum { MANY = 100 }; /* as many as are looked at: what goes ends just before the oldest */

@@ -1,5 +1,5 @@
 /* Settings of topics: kept, changed field by field, told to all nodes; and the pause, which
- * holds back what is popped and nothing else.
+ * stops pops and nothing else.
  */
 #include "node/store/contract/whole.h"
 
@@ -212,7 +212,7 @@ static void a_pause_that_is_over_holds_nothing_back(void **state)
     ASSERT_READY("a");
 }
 
-/* Who came for its jobs during the pause is told at its end. */
+/* A consumer that came for jobs during the pause is told at its end. */
 static void a_topic_that_begins_during_a_pause_is_announced_at_its_end(void **state)
 {
     struct op op = pause_for(ROOM_MS);

@@ -170,7 +170,7 @@ static void the_cancel_of_another_job_does_not(void **state)
     assert_told();
 }
 
-/* Whatever an earlier life has left behind: tombstones, an event that is no more. */
+/* Remains of an earlier life of the topic: tombstones, a stale event. */
 static void a_topic_is_told_again_when_it_comes_back(void **state)
 {
     struct job job = hold("a", 1);
@@ -191,7 +191,8 @@ static void a_topic_is_told_again_when_it_comes_back(void **state)
     assert_told();
 }
 
-/* The tombstones went with it, or a push would take it for one that is told. */
+/* The tombstones went with the topic: else a push would think that the topic is still
+ * listed. */
 static void a_topic_the_scan_let_go_is_told_again(void **state)
 {
     struct job job = hold("a", 1);

@@ -1,4 +1,4 @@
-/* Words of the tests for topics as a whole: sweeps, lists, settings. All of TOPIC. */
+/* Steps of the tests for topics as a whole: sweeps, lists, settings. All of TOPIC. */
 #ifndef DUEQ_NODE_STORE_CONTRACT_WHOLE_H
 #define DUEQ_NODE_STORE_CONTRACT_WHOLE_H
 
@@ -27,7 +27,7 @@ void assert_list(enum job_state state, unsigned count, const char *const *ids);
 
 /* ---- settings; successful ---- */
 
-/* The settings of `mask` become what is in `settings`. */
+/* The settings of `mask` take the values of `settings`. */
 struct op configure(struct topic_settings settings, unsigned mask);
 
 struct op pause_until(int64_t until_ms); /* SETTINGS_FOREVER; 0 resumes */

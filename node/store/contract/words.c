@@ -1,4 +1,4 @@
-/* More words of the tests: for jobs with rules, for what becomes of them, for where they are.
+/* More steps of the tests: for jobs with rules, their changes, and their places.
  */
 #include "node/store/contract/contract.h"
 

@@ -1,4 +1,4 @@
-/* What the history is told, and tells. A cursor is the number of the last line looked at. */
+/* The history: record and trace. A cursor is the number of the last line looked at. */
 #include "node/store/memory/ops.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@ enum status memory_run_record(struct call *c)
     return STATUS_OK;
 }
 
-/* False where it is none of ours. */
+/* False where the cursor is none of ours. */
 static bool read_cursor(struct bytes cursor, int64_t *number)
 {
     char text[24] = "";
@@ -89,8 +89,8 @@ enum status memory_run_trace(struct call *c)
     return STATUS_OK;
 }
 
-/* Looking for damage, and mending it. The only damage there can be in memory are orphans; so
- * the pages are few. */
+/* Looks for damage, and mends it. Orphans are the only damage possible in memory, so the pages
+ * are few. */
 
 /* ---- places: all topics of all buckets; a cursor is bucket and name ---- */
 
@@ -178,7 +178,7 @@ enum status memory_run_repair(struct call *c)
     if (!lost || record_find(c->topic, c->op->id))
         return STATUS_OK;
     lost_delete(c->topic, lost);
-    memory_topic_expect(c->topic, c->now_ms); /* it stood in the scan's way */
+    memory_topic_expect(c->topic, c->now_ms); /* the orphan stood in the scan's way */
     c->op->out.repair.damage = DAMAGE_NO_JOB;
     return STATUS_OK;
 }

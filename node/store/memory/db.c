@@ -10,13 +10,13 @@ static int64_t first_event_ms(const struct topic *topic)
     return topic && timer_is_armed(&topic->event) ? topic->event.due_mono_ms : MEMORY_NEVER;
 }
 
-/* Did it become the topic's first event? */
+/* Did the operation make the topic's first event? Then in how many ms; else -1. */
 static int64_t wait_for(int64_t before_ms, int64_t first_ms, int64_t now_ms)
 {
     return first_ms < before_ms ? or_zero(first_ms - now_ms) : -1;
 }
 
-/* What runs no script, or one that reads no clock, is told no time. */
+/* An operation without a script, or whose script reads no clock, is told no time. */
 static bool has_clock(enum op_verb verb)
 {
     return verb != OP_OWNER && verb != OP_PLACES && verb != OP_ACK;

@@ -1,4 +1,4 @@
-/* One job: put, taken, and what the holder of its lease or anybody else may do with it. */
+/* Operations on one job: push, pop, those of the lease's holder, and those of anybody. */
 #include "node/store/memory/ops.h"
 
 #include <assert.h>
@@ -40,7 +40,7 @@ static int64_t expires_ms(const struct call *c, const struct job *job)
                : 0;
 }
 
-/* What is pushed: its times are those of now. */
+/* The job of a push, with its times counted from now. */
 static struct job job_of(const struct call *c)
 {
     const struct op *op = c->op;
@@ -93,9 +93,7 @@ enum status memory_run_push(struct call *c)
 
 /* ---- pop ---- */
 
-/* ---- pop ---- */
-
-/* Does the body fit into what is left of an answer that has `count` jobs? Then it is in. */
+/* Does the body fit into what is left of an answer with `count` jobs? Then takes the room. */
 static bool takes_room(const struct job *job, unsigned count, size_t *left)
 {
     size_t bytes = job->body.len > OP_BODY_SMALL_MAX ? job->body.len : 0;
@@ -106,7 +104,7 @@ static bool takes_room(const struct job *job, unsigned count, size_t *left)
     return true;
 }
 
-/* The first ready one that has not expired; what has, is dead now. */
+/* The first ready job that has not expired; expired ones before it die. */
 static struct record *first_alive(struct call *c)
 {
     struct record *record;
@@ -131,8 +129,8 @@ static struct job reserve(struct call *c)
     return room_copy_job(c->room, &record->job);
 }
 
-/* Whoever waits for its jobs is told at the end. Tombstones count: with one in the line the
- * next push announces nothing either. */
+/* Waiting consumers are told at the pause's end. Tombstones count: with one in the line the
+ * next push announces nothing. */
 static bool is_paused(struct call *c)
 {
     int64_t until_ms = c->topic->settings.paused_until_ms;
@@ -201,7 +199,7 @@ static void note_consumer(struct record *record)
     record->is_confirmed = true;
 }
 
-/* With the last job the scan is called: it may think it has time until the deadline. */
+/* With the last job the scan is called: it may be planned for the deadline only. */
 static void call_scan_if_last(struct call *c)
 {
     if (!c->topic->records)
@@ -210,7 +208,7 @@ static void call_scan_if_last(struct call *c)
 
 /* ---- many at once ---- */
 
-/* NULL: the lease is not valid any more, and counted. */
+/* NULL: the lease is not valid any more; counts it as stale. */
 static struct record *leased(struct call *c, const struct lease *lease)
 {
     struct record *record = NULL;
@@ -220,7 +218,7 @@ static struct record *leased(struct call *c, const struct lease *lease)
     return record;
 }
 
-/* Without a time to run the delivery is the end, even if a touch came before it. */
+/* Without a time to run the delivery ends the job, even if a touch came before it. */
 enum status memory_run_delivered(struct call *c)
 {
     bool was_touched = false;
@@ -258,7 +256,7 @@ enum status memory_run_keep(struct call *c)
     return STATUS_OK;
 }
 
-/* The last lease goes first: so the first lease comes before it. */
+/* Begins with the last lease, so that the first lease ends up first. */
 enum status memory_run_return(struct call *c)
 {
     for (unsigned i = c->op->in.leases.count; i-- > 0;) {
@@ -289,7 +287,7 @@ enum status memory_run_ack(struct call *c)
     return STATUS_OK;
 }
 
-/* How long it rests until it is ready again. */
+/* How long a released job rests until it is ready again. */
 static int64_t rest_ms(const struct call *c, const struct job *job)
 {
     int64_t delay_ms = c->op->in.lease.delay_ms;
@@ -299,7 +297,7 @@ static int64_t rest_ms(const struct call *c, const struct job *job)
     return backoff_rest_ms(&job->rules.backoff, job->tries, job->stamp);
 }
 
-/* The consumer's hands are off it. */
+/* The consumer gives up its lease. */
 static void end_reservation(struct call *c, struct record *record)
 {
     note_consumer(record);
@@ -376,7 +374,7 @@ static bool is_ready_and_stays_so(const struct call *c, const struct record *rec
 
 /* ---- what anybody may do ---- */
 
-/* From one place to the same or another. */
+/* Moves the record from its place to another, or to the same anew. */
 static void move(struct call *c, struct record *record, int64_t due_ms)
 {
     owner_remove(c->topic, &record->job);

@@ -1,12 +1,12 @@
-/* The operations on a memory_db, one function a verb: each the row of doc/store.md in C.
+/* The operations on a memory_db: for each verb a function, its row of doc/store.md in C.
  *
- *   ops.c        their table, and the words they are written in
- *   jobs.c       of one job: push, pop, what the holder of a lease may do, what anybody may do
+ *   ops.c        their table, and their common functions
+ *   jobs.c       of one job: push, pop, those of a lease's holder, those of anybody
  *   topic_ops.c  of many jobs, or a topic: kick, purge, list, stats, topics, settings
  *   scan.c       scan, alone and of many nodes by their locks; the fence
  *   audit.c      record and trace; places, audit, repair
  *
- * To add one: a memory_run_<verb> function, and its line in `verbs`.
+ * To add an operation: a memory_run_<verb> function, and its line in `verbs`.
  */
 #ifndef DUEQ_NODE_STORE_MEMORY_OPS_H
 #define DUEQ_NODE_STORE_MEMORY_OPS_H
@@ -18,10 +18,10 @@
 /* One operation on its way through. */
 struct call {
     struct bucket *bucket;
-    struct topic *topic; /* NULL for what has none */
+    struct topic *topic; /* NULL: the operation is of no topic */
     struct op *op;
     int64_t now_ms;
-    int64_t start_ms; /* what lasts is counted from here: now, rounded up */
+    int64_t start_ms; /* durations begin here: now, rounded up */
     struct room *room;
 };
 
@@ -30,13 +30,13 @@ enum status memory_op_run(struct call *call);
 
 /* ---- words that several of them use ---- */
 
-/* When that is over; now, where it is 0. */
+/* When a duration of `ms` is over; now, where it is 0. */
 static inline int64_t memory_after(const struct call *c, int64_t ms)
 {
     return ms > 0 ? c->start_ms + ms : c->now_ms;
 }
 
-#define MEMORY_DEATH_SCAN_MS 1000 /* after a death the scan looks at the dead */
+#define MEMORY_DEATH_SCAN_MS 1000 /* from a death to the scan that looks at the dead */
 
 int64_t or_zero(int64_t value); /* 0 where it is less */
 
@@ -46,13 +46,14 @@ struct job_row memory_row(struct call *c, const struct record *record);
 /* The record, in no place now, goes to dead: the scan will look how many there are. */
 void memory_die(struct call *c, struct record *record, enum death death);
 
-/* The record, in no place now, is due then: ready, last of its priority, where that is over. */
+/* The record, in no place now, is delayed until `due_ms`, or ready, last of its priority, where
+ * that is past. */
 void memory_put(struct call *c, struct record *record, int64_t due_ms);
 
-/* Have as many deliveries ended as its rules allow? */
+/* Has the job had as many deliveries as its rules allow? */
 bool memory_is_used_up(const struct job *job);
 
-/* A dead one begins anew, without a ttl. */
+/* A dead record begins anew, without a ttl. */
 void memory_revive(struct record *record);
 
 /* ---- jobs.c ---- */
@@ -95,7 +96,7 @@ enum status memory_run_fence(struct call *c);
 enum status memory_run_scan(struct call *c);
 
 /* FENCED where the operation's token is lower than the highest that the bucket has seen, or of
- * another ensemble; out.fenced is set then. Else OK: it is kept. */
+ * another ensemble; out.fenced is set then. Else OK: the bucket keeps the token. */
 enum status memory_fence(struct call *c);
 
 /* For people; the node's name is in the room. */

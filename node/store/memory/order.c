@@ -22,7 +22,7 @@ static int compare_numbers(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
-/* Below 0: the spot is in front of it. */
+/* Below 0: the spot is before that position. */
 static int compare(const struct spot *spot, int64_t score, int64_t key, struct bytes id)
 {
     int by_score = compare_numbers(spot->score, score);
@@ -53,7 +53,7 @@ size_t order_find_score(const struct order *order, int64_t score)
     return order_find(order, score, INT64_MIN, bytes_of("", 0));
 }
 
-/* Room for one more behind the last. What was taken from the front is used again first. */
+/* Makes room for one more behind the last. Free room at the front is used first. */
 static void make_room(struct order *order)
 {
     if (order->first + order->count < order->room)

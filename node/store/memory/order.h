@@ -1,9 +1,9 @@
-/* Records in an order: what a sorted set, or a ready list, is in Redis.
+/* Records in an order, like a sorted set or a ready list of Redis.
  *
- * A sorted array. Each record has a spot, by score, then key, then id: jobs at a place with
- * times have those as score, and no key; ready ones their priority, and their key. A spot of
- * the ready ones may be without a record: a tombstone. So whatever Redis does by rank, by
- * score or by name is done here by an index.
+ * A sorted array. Each record has a spot, ordered by score, then key, then id. A place with
+ * times has the time as score, and no key; the ready place has priority and key. A ready spot
+ * without a record is a tombstone. An index into the array stands for Redis's rank, score or
+ * name.
  *
  * The records are borrowed; an index is valid until the order changes.
  */
@@ -29,7 +29,7 @@ struct spot {
 /* All zero: empty. */
 struct order {
     struct spot *spots;
-    size_t first; /* in front of it is only room */
+    size_t first; /* index of the first spot; before it is free room */
     size_t count;
     size_t room;
 };
@@ -39,7 +39,7 @@ void order_fini(struct order *order);
 /* The spot at an index below the count. */
 struct spot *order_at(const struct order *order, size_t index);
 
-/* The index of the first spot that is there or behind it; the count where there is none. */
+/* The index of the first spot at this position or behind it; the count where there is none. */
 size_t order_find(const struct order *order, int64_t score, int64_t key, struct bytes id);
 
 /* The same, for the first spot of a score. */

@@ -75,8 +75,8 @@ struct span ready_default_span(const struct topic *topic)
                          order_find_score(ready, RULES_PRIORITY_DEFAULT + 1)};
 }
 
-/* Was there none of its kind when the operation began? Those of the default priority have a
- * list of their own in Redis, the others a set. */
+/* Was there none of its kind when the operation began? In Redis the default priority has a list
+ * of its own, the others share a set. */
 static bool is_first_of_kind(const struct topic *topic, const struct job *job)
 {
     struct span span = ready_default_span(topic);

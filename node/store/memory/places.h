@@ -17,17 +17,17 @@ void enter_ready_last(struct topic *topic, struct record *record);  /* of its pr
 void enter_ready_first(struct topic *topic, struct record *record); /* the same */
 void enter_reserved(struct topic *topic, struct record *record, int64_t deadline_ms);
 
-/* It does not expire any more. */
+/* A dead record does not expire any more. */
 void enter_dead(struct topic *topic, struct record *record, enum death death, int64_t now_ms);
 
-/* The same reservation with another deadline. */
+/* Gives the same reservation another deadline. */
 void move_deadline(struct topic *topic, struct record *record, int64_t deadline_ms);
 
-/* Among those that expire when its rules say so; and not any more. */
+/* Puts the record among the expiring where its rules say so; takes it out. */
 void record_begin_expiry(struct topic *topic, struct record *record);
 void record_end_expiry(struct topic *topic, struct record *record);
 
-/* Where among the ready ones those of the default priority stand, tombstones included. */
+/* The indexes of the default priority among the ready spots, tombstones included. */
 struct span {
     size_t from, to;
 };
@@ -36,7 +36,7 @@ struct span ready_default_span(const struct topic *topic);
 /* The first ready record, the tombstones before it dropped; NULL when there is none. */
 struct record *ready_first(struct topic *topic);
 
-/* The same, out of its place. */
+/* The same, taken out of its place. */
 struct record *ready_take(struct topic *topic);
 
 #endif

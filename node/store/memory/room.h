@@ -8,7 +8,7 @@ struct room {
     struct room_block *blocks;
 };
 
-/* What the allocator gave; aborts when that is nothing. */
+/* Returns `memory`; aborts when that is NULL. */
 void *memory_must(void *memory);
 
 /* All live until room_fini. */

@@ -1,5 +1,5 @@
-/* The scan of a bucket: what is due in it moves; by one node, or by many, each its own topics
- * by their locks. The fence is asked first. */
+/* The scan of a bucket moves what is due, after the fence: all topics by one node, or each node
+ * its own topics by their locks. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 /* What the scan's share says of a topic that is due. From HELD on: it moves. */
 enum claim {
     CLAIM_NONE,
-    CLAIM_CONFLICT, /* its own, but another has the lock */
+    CLAIM_CONFLICT, /* its own, but another node has the lock */
     CLAIM_HELD,     /* as the lock is */
     CLAIM_RENEW,
     CLAIM_TAKE, /* nobody has it */
@@ -72,7 +72,7 @@ enum status memory_run_fence(struct call *c)
     return memory_fence(c);
 }
 
-/* ---- locks ---- */
+/* ---- a lock ---- */
 
 static char mark_of(const struct call *c, const struct topic *topic)
 {
@@ -89,7 +89,7 @@ static bool is_held(const struct call *c, const struct topic *topic)
 
 /* ---- locks ---- */
 
-/* In a scan. One that ends later than any may was written by another clock. */
+/* Is the lock in force? One that ends later than any may was written by another clock. */
 static bool counts(const struct call *c, const struct topic *topic)
 {
     int64_t left_ms = topic->lock.until_ms - c->now_ms;
@@ -152,8 +152,8 @@ static void write_lock(struct call *c, struct topic *topic, uint64_t view, int64
         memcpy(lock->node, node.at, node.len);
 }
 
-/* Behind the scan of all topics: the lock is taken or renewed, and counted. A topic that has
- * come to its end has none. */
+/* After the scan of all topics: takes or renews the lock, and counts it. A topic that has come
+ * to its end gets none. */
 static void memory_lock_settle(struct call *c, struct topic *topic, enum claim claim)
 {
     struct op *op = c->op;
@@ -173,7 +173,7 @@ static void memory_lock_settle(struct call *c, struct topic *topic, enum claim c
     write_lock(c, topic, claim == CLAIM_STEAL ? 0 : view, ++c->bucket->n);
 }
 
-/* Is it a topic whose events the node is to wait for? */
+/* Is the node to wait for the topic's events? */
 static bool memory_lock_expects(const struct call *c, const struct topic *topic)
 {
     return mark_of(c, topic) != SHARE_OTHERS;
@@ -207,10 +207,10 @@ struct visit {
     struct topic *topic;
     struct topic_settings settings; /* the topic's, and where it has none the configuration's */
     int64_t *lateness_ms;           /* of the call */
-    struct record **dead;           /* before: who dies here and now is not pruned yet */
+    struct record **dead;           /* the dead before this scan: only these are pruned */
     size_t dead_count;
-    int64_t expiry_ms; /* the next to expire, also if it dies of its tries right now: as Redis
-                        * plans it. The topic's next event is a lower bound */
+    int64_t expiry_ms; /* the next to expire, even if it dies of its tries right now, as in
+                        * Redis: the next event is a lower bound */
 };
 
 static struct topic_settings settings_for(const struct op *op, const struct topic *topic)
@@ -289,7 +289,7 @@ static void become_due(struct visit *v, struct record *record)
     note(v, EVENT_DUE, record, 0);
 }
 
-/* Who never had the job confirmed has used no try, and is not waited for. */
+/* An unconfirmed reservation has used no try, and has no backoff. */
 static void time_out(struct visit *v, struct record *record)
 {
     const struct job *job = &record->job;
@@ -323,7 +323,7 @@ static bool is_too_old(const struct visit *v, int64_t died_ms)
     return dead_age_ms(v) && died_ms <= v->c->now_ms - dead_age_ms(v);
 }
 
-/* Is the oldest one of them beyond a limit? */
+/* Is the oldest dead job beyond a limit? */
 static bool is_beyond(const struct visit *v)
 {
     const struct order *dead = &v->topic->places[JOB_DEAD];
@@ -453,7 +453,7 @@ static void leave_alone(struct call *c, struct topic *topic)
     memory_topic_set_next(topic, c->now_ms + STUCK_RETRY_MS);
 }
 
-/* Whom the limit leaves out keeps his time. */
+/* A job that the limit leaves out keeps its time. */
 static void memory_visit_topic(struct call *c, struct topic *topic, int64_t *lateness_ms)
 {
     struct visit v = {.c = c, .topic = topic};
@@ -472,14 +472,14 @@ static void memory_visit_topic(struct call *c, struct topic *topic, int64_t *lat
 
 /* The scan of one node of many: its own topics move, by their locks. */
 
-/* First all topics that are due are looked at, and some claimed; then these are scanned; then
- * their locks are written, and it is seen what comes next.
+/* First all due topics are looked at, and some claimed; then these are scanned; then their
+ * locks are written, and the next event is found.
  */
 
 #define LOOK_MAX        1000 /* topics that are due, */
 #define HALF            (LOOK_MAX / 2)
 #define AHEAD_MAX       256 /* and that will be */
-#define AGAIN_MS        100 /* where there are more: not before */
+#define AGAIN_MS        100 /* where more are due: the next scan not before */
 #define CONFLICT_MAX_MS 1000
 
 struct shared_scan {
@@ -526,8 +526,8 @@ static void bar(struct shared_scan *s, const struct topic *topic)
     expect(s, left_ms < CONFLICT_MAX_MS ? left_ms : CONFLICT_MAX_MS);
 }
 
-/* Where the second half of what is looked at begins: if that is not all, somewhere else each
- * time, so that topics of others hide none of the node's own for long. */
+/* Where the second half of the look begins: if not all fit, somewhere else each time, so that
+ * topics of others hide none of the node's own for long. */
 static unsigned second_half(const struct shared_scan *s)
 {
     unsigned windows;
@@ -639,7 +639,7 @@ static struct topic *take_due(struct call *c)
     return topic;
 }
 
-/* Those that are due, by time and name. */
+/* Takes all due topics, by time and name. */
 static unsigned take_all_due(struct call *c, struct topic *topics[MEMORY_SCAN_TOPICS_MAX])
 {
     unsigned count = 0;
@@ -657,7 +657,7 @@ static int64_t next_ms(const struct call *c)
     return index->count ? or_zero(index->heap[1]->due_mono_ms - c->now_ms) : -1;
 }
 
-/* Each topic once, also one that has more to do. */
+/* Visits each topic once, even one that has more to do. */
 static void scan_all(struct call *c, int64_t *lateness_ms)
 {
     struct topic *topics[MEMORY_SCAN_TOPICS_MAX];

@@ -1,4 +1,4 @@
-/* A node's link to a memory_db: answers and events on their way, and what may befall them.
+/* A node's link to a memory_db: answers and events on their way, and the faults they may meet.
  *
  * Both wait in lists until the next turn of the timers. A turn hands out what was there when
  * it began: answers first, then events.
@@ -44,7 +44,7 @@ struct memory_store {
     bool lets_wait;
     unsigned in_flight;
 
-    unsigned failures; /* so many operations are still to fail */
+    unsigned failures; /* how many operations are still to fail */
     enum status failure;
     enum memory_effect effect;
 
@@ -65,10 +65,10 @@ static void wake(struct memory_store *ms)
 
 /* ---- operations ---- */
 
-/* It ends so; but what only reads is never UNKNOWN, for it changes nothing. */
+/* Ends the op with `status`; but a read is never UNKNOWN, because it changes nothing. */
 static void fail(struct op *op, enum status status)
 {
-    bool is_lost_read = op_is_read(op->verb) && status_is_unknown(status);
+    bool is_lost_read = op_has(op->verb, OP_READS) && status_is_unknown(status);
 
     memset(&op->out, 0, sizeof(op->out));
     op->status = is_lost_read ? STATUS_UNAVAILABLE : status;
@@ -87,7 +87,7 @@ static bool reaches(const struct memory_store *ms, const struct op *op)
     return ms->is_up && (op->verb == OP_PLACES || !ms->is_away[op->bucket]);
 }
 
-/* Does it reach the jobs, and how does it end if it cannot end well? */
+/* Runs the op where it reaches the jobs; else, or with a fault planned, it fails. */
 static void run(struct memory_store *ms, struct op *op, struct room *room)
 {
     bool is_reached = reaches(ms, op), fails = is_reached && ms->failures > 0;
@@ -118,7 +118,7 @@ static void submit(struct store *store, struct op *op)
     ms->counts[op->verb]++;
     ms->in_flight++;
     answer->op = op;
-    if (reaches(ms, op) || !ms->lets_wait || op_is_fenced(op->verb)) {
+    if (reaches(ms, op) || !ms->lets_wait || op_has(op->verb, OP_FENCED)) {
         run_and_answer(ms, answer);
         return;
     }
@@ -384,7 +384,7 @@ void memory_store_unhold(struct memory_store *ms)
     wake(ms);
 }
 
-/* What is in flight; with `bucket` there alone. */
+/* Fails operations in flight; with `bucket` only those of that bucket. */
 static void lose(struct list *answers, const unsigned *bucket)
 {
     LIST_EACH (link, answers) {

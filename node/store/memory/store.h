@@ -2,9 +2,9 @@
  * wrong between a node and its Redis.
  *
  * An operation takes effect when it is submitted; its answer, like every event, comes in a
- * later turn of `timers`. So a test can look at the moment in between: answers can be held
- * back while wake-ups arrive, and a lost link turns what is in flight into UNKNOWN, or where it
- * only reads, into UNAVAILABLE.
+ * later turn of `timers`. So a test can look at the moment in between: answers can be held back
+ * while wake-ups arrive, and a lost link ends operations in flight with UNKNOWN, reads with
+ * UNAVAILABLE.
  *
  * Time is that of `timers`, plus an offset: Redis's clock is not the node's. It reads
  * microseconds, as Redis's does.
@@ -51,7 +51,7 @@ void memory_store_set_now_us(struct memory_store *ms, int64_t now_us);
 enum memory_effect { MEMORY_UNDONE, MEMORY_DONE };
 
 /* The next `count` operations end with `status`; with UNKNOWN they may have taken effect, and
- * those that only read end with UNAVAILABLE. */
+ * reads end with UNAVAILABLE. */
 void memory_store_fail(struct memory_store *ms, unsigned count, enum status status,
                        enum memory_effect effect);
 
@@ -60,19 +60,19 @@ void memory_store_hold(struct memory_store *ms);
 void memory_store_let_go(struct memory_store *ms, unsigned count);
 void memory_store_unhold(struct memory_store *ms);
 
-/* Down: what is in flight ends UNKNOWN, or where it only reads, UNAVAILABLE; what is submitted
- * UNAVAILABLE; wake-ups are lost. */
+/* Down: operations in flight end UNKNOWN (reads UNAVAILABLE), new ones UNAVAILABLE; wake-ups
+ * are lost. */
 void memory_store_take_down(struct memory_store *ms);
 
-/* From now on what is submitted while it is down waits until it is up again, but for what only
- * a leader may do; and how many of them nobody has waited for (store_abandon). */
+/* let_wait: from now on operations submitted while the store is down wait until it is up again,
+ * but for those of OP_FENCED. dropped: how many of them were abandoned (store_abandon). */
 void memory_store_let_wait(struct memory_store *ms);
 unsigned long memory_store_dropped(const struct memory_store *ms);
 
 void memory_store_bring_up(struct memory_store *ms);
 
-/* A single bucket out of reach, with everything that take_down does to its operations and to
- * the wake-ups of its topics, and back again. It stays away through a bring_up. */
+/* A single bucket out of reach, with all that take_down does to its operations and its topics'
+ * wake-ups, and back again. The bucket stays away through a bring_up. */
 void memory_store_take_away(struct memory_store *ms, unsigned bucket);
 void memory_store_give_back(struct memory_store *ms, unsigned bucket);
 

@@ -264,8 +264,8 @@ void record_lose(struct topic *topic, struct record *record)
     topic->lost_count++;
 }
 
-/* The lost one of the place with the smallest id behind this one, where it is smaller than that
- * of `best`; else `best`. */
+/* The place's lost record with the smallest id behind `behind`, where that id is smaller than
+ * that of `best`; else `best`. */
 static struct record *better(const struct order *place, struct bytes behind,
                              struct record *best)
 {

@@ -1,4 +1,4 @@
-/* What a memory_db is made of: buckets, their topics, and the topics' jobs.
+/* The data of a memory_db: buckets, their topics, and the topics' jobs.
  *
  * Each topic holds its jobs by id, and an order of them for each place (delayed, ready,
  * reserved, dead), and one of those that expire. The bucket holds its topics by the time of
@@ -47,7 +47,7 @@ void memory_history_cut(struct memory_history *history, int64_t bytes_max);
 struct record {
     UT_hash_handle hh;
     struct job job;    /* id, body and holder point into the record */
-    int64_t place_ms;  /* its time there: due, deadline or death; of a ready one: its due */
+    int64_t place_ms;  /* its time in its place: due, deadline or death; ready: its due */
     bool is_placed;    /* false only on its way from one place to another */
     bool is_confirmed; /* reserved, and its consumer has it; false in every other place */
     bool is_lost;      /* an orphan: among no topic's records, but still in its place */
@@ -55,9 +55,9 @@ struct record {
     char bytes[];
 };
 
-/* Who scans a topic, in cluster mode. */
+/* A topic's lock in cluster mode. */
 struct lock {
-    int64_t until_ms; /* it ends then; 0: nobody has had it */
+    int64_t until_ms; /* when it ends; 0: nobody has had it */
     int64_t token;
     uint64_t view;
     char owner[SHARE_OWNER_LEN];
@@ -75,9 +75,9 @@ struct topic {
     struct topic_settings settings;    /* nothing set and not paused: it has none */
     struct lock lock;
     unsigned lost_count;
-    uint64_t announced_by; /* the number of the last operation that did */
-    uint64_t left_by; /* the last one by which a job of another than the default priority ceased
-                       * to be ready: when it began, there was one */
+    uint64_t announced_by; /* number of the last operation that announced it */
+    uint64_t left_by;  /* number of the last operation that took a ready job of another than the
+                        * default priority: when it began, there was one */
     struct bytes name; /* points to `bytes` */
     char bytes[];
 };
@@ -102,7 +102,7 @@ struct bucket {
 
 struct memory_db {
     struct list listeners;
-    uint64_t operations; /* so many were run: the number of the one that runs */
+    uint64_t operations; /* how many were run: the number of the current one */
     unsigned bucket_count;
     struct bucket buckets[];
 };
@@ -113,31 +113,31 @@ struct topic *memory_topic_get(struct bucket *bucket,
 /* Frees its jobs too. */
 void memory_topic_free(struct topic *topic);
 
-/* The first by name behind `after` that `is_wanted`; NULL when there is none. */
+/* The first topic by name behind `after` that `is_wanted`; NULL when there is none. */
 struct topic *memory_topic_next(struct bucket *bucket, struct bytes after,
                                 bool (*is_wanted)(const struct topic *topic));
 
-/* Has it a job, or an event that the next scan takes away? */
+/* Has the topic a job, or an event that the next scan takes away? */
 bool memory_topic_exists(const struct topic *topic);
 
-/* Has it a job, or a place that names one? */
+/* Has the topic a job, or a place that names one? */
 bool memory_topic_is_used(const struct topic *topic);
 
-/* Where it is not used: its event and its tombstones go. */
+/* Where the topic is not used, its event and its tombstones go. */
 void memory_topic_let_go(struct topic *topic);
 bool memory_topic_has_settings(const struct topic *topic);
 
 /* ---- the next event ---- */
 
-/* It has an event then, or an earlier one. */
+/* The topic's next event is at `at_ms`, or an earlier one that it has. */
 void memory_topic_expect(struct topic *topic, int64_t at_ms);
 
-/* It has its next event then, and no earlier one; MEMORY_NEVER: it has none. */
+/* The topic's next event is at `at_ms`, and no earlier one; MEMORY_NEVER: it has none. */
 void memory_topic_set_next(struct topic *topic, int64_t at_ms);
 
 /* ---- telling those who listen ---- */
 
-/* It has a ready job. An operation says so once. */
+/* The topic has a ready job. Each operation tells that once. */
 void memory_topic_announce(struct topic *topic);
 void memory_topic_tell_settings(struct topic *topic);
 
@@ -164,7 +164,7 @@ struct record *lost_find_behind(struct topic *topic, struct bytes id); /* the ne
 bool lost_is_dead(const struct topic *topic);
 bool lost_is_due(const struct topic *topic, int64_t now_ms);
 
-/* The places forget it. */
+/* The places forget the lost record. */
 void lost_delete(struct topic *topic, struct record *record);
 
 #endif

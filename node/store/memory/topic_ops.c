@@ -1,4 +1,4 @@
-/* Many jobs at once, and a topic: its lists, counts and settings. */
+/* Operations on many jobs at once, and on a topic: its lists, counts and settings. */
 #include "node/store/memory/ops.h"
 
 #include <assert.h>
@@ -31,8 +31,8 @@ static bool is_dead_of_other_times(const struct op *op, enum job_state state, in
     return (since_ms && died_ms < since_ms) || (before_ms && died_ms >= before_ms);
 }
 
-/* Of the list so many entries are looked at, and no more. Tombstones are passed as long as they
- * are: only a job behind is more. */
+/* Only so many entries of the list are looked at. Tombstones at its end are passed: only a job
+ * behind them means more. */
 static bool is_full(const struct call *c, const struct catch *catch, const struct spot *spot,
                     bool is_of_list)
 {
@@ -40,7 +40,7 @@ static bool is_full(const struct call *c, const struct catch *catch, const struc
            (is_of_list && catch->of_list == LIST_LOOK_MAX);
 }
 
-/* STORE_ERROR when there is an orphan among them. */
+/* STORE_ERROR when there is an orphan among the records. */
 static enum status look(struct call *c, enum job_state state, struct catch *catch)
 {
     const struct order *place = &c->topic->places[state];
@@ -87,7 +87,7 @@ enum status memory_run_kick(struct call *c)
     return answer(c, &catch);
 }
 
-/* Those that go of the list become tombstones first, and go with the others. */
+/* Purged list entries become tombstones first, and go with the others. */
 enum status memory_run_purge(struct call *c)
 {
     struct catch catch = {.count = 0};
@@ -108,8 +108,8 @@ enum status memory_run_purge(struct call *c)
 
 /* The jobs of one state, page after page.
  *
- * A cursor is where the last one told stands, in words: its score, its key and its id. So it
- * holds whatever comes and goes in between.
+ * A cursor is the position of the last job told: its score, its key and its id. So it holds
+ * whatever comes and goes in between.
  */
 
 static struct bytes cursor_of(struct call *c, const struct spot *spot)
@@ -130,7 +130,8 @@ static bool is_there(const struct spot *spot, int64_t score, int64_t key, struct
 
 /* ---- list ---- */
 
-/* Sets the index of the first spot behind the cursor; false where it is none of ours. */
+/* Sets the index of the first spot behind the cursor; false where the cursor is none of
+ * ours. */
 static bool find_behind(const struct order *place, struct bytes cursor, size_t *index)
 {
     char text[OP_CURSOR_MAX + 1] = "";
@@ -190,7 +191,7 @@ static int64_t age_ms(const struct call *c, const struct record *record)
 
 /* ---- stats and topics ---- */
 
-/* The first one of the default priority that is no tombstone. */
+/* Age of the first ready job of the default priority. */
 static int64_t oldest_of_default_ms(const struct call *c, const struct topic *topic)
 {
     const struct order *ready = &topic->places[JOB_READY];
@@ -284,7 +285,7 @@ enum status memory_run_topics(struct call *c)
     return STATUS_OK;
 }
 
-/* ---- settings ---- */
+/* ---- pauses ---- */
 
 static int64_t pause_until_ms(const struct call *c)
 {
@@ -306,20 +307,22 @@ static bool would_be_over(const struct call *c)
 /* ---- what the scan has to do with it ---- */
 
 static bool is_same(const struct topic_settings *a, const struct topic_settings *b,
-                    unsigned bit, int64_t of_a, int64_t of_b)
+                    enum setting setting)
 {
-    return (a->set & bit) == (b->set & bit) && (!(a->set & bit) || of_a == of_b);
+    unsigned bit = 1u << setting;
+
+    return (a->set & bit) == (b->set & bit) &&
+           (!(a->set & bit) || setting_number(a, setting) == setting_number(b, setting));
 }
 
 static bool has_same_limits(const struct topic_settings *a, const struct topic_settings *b)
 {
-    return is_same(a, b, SETTING_BIT(DEAD_MAX), a->dead_max, b->dead_max) &&
-           is_same(a, b, SETTING_BIT(DEAD_AGE), a->dead_age_ms, b->dead_age_ms);
+    return is_same(a, b, SETTING_DEAD_MAX) && is_same(a, b, SETTING_DEAD_AGE);
 }
 
 /* ---- settings ---- */
 
-/* It lets dead jobs go, and ends the pause. */
+/* The scan deletes dead jobs beyond new limits, and ends the pause. */
 static void call_scan(struct call *c, const struct topic_settings *was)
 {
     const struct topic_settings *is = &c->topic->settings;
@@ -362,7 +365,7 @@ enum status memory_run_configure(struct call *c)
     return answer_settings(c);
 }
 
-/* Only that a pause was; and no scan ends it. */
+/* Has the row nothing but a pause that is over, which no scan ends? */
 static bool says_nothing(const struct call *c, const struct topic *topic)
 {
     return !topic->settings.set && topic->settings.paused_until_ms <= c->now_ms &&

@@ -1,4 +1,4 @@
-/* The circuit breaker: when it is better to say no at once than to wait (doc/redis.md).
+/* The circuit breaker: when refusing at once is better than waiting (doc/redis.md).
  *
  *   CLOSED --- nothing answered for after_ms, or `failures` late answers ---> OPEN
  *      ^                                                                       |
@@ -7,11 +7,11 @@
  *                                      |                                       ^
  *                                      +----- breaker_lost, or silence --------+
  *
- * An answer, a loss or a new connection ends OPEN. Where the connection is good and nothing is
- * in flight none of them may come: then breaker_try does, BREAKER_RETRY_MS after it opened.
+ * An answer, a loss or a new connection ends OPEN. With a good connection and nothing in flight
+ * none of these may come: then breaker_try ends OPEN, after BREAKER_RETRY_MS.
  *
- * Pure: it has no timer and sends nothing. Whoever asks brings the time, and what it answers is
- * true of that time.
+ * Pure: no timer, nothing is sent. The caller brings the time, and each answer is true for that
+ * time.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_BREAKER_H
 #define DUEQ_NODE_STORE_REDIS_BREAKER_H
@@ -39,9 +39,9 @@ struct redis_breaker {
 void breaker_init(struct redis_breaker *b, int64_t after_ms, unsigned failures,
                   unsigned probes);
 
-/* A request waits for this Redis: it is in flight, or held because there is no connection. What
- * is held for another reason (its bucket moves, say) is no silence of Redis. Harmless when it
- * is said of each. */
+/* A request waits for this Redis: it is in flight, or held because there is no connection. A
+ * request held for another reason (its bucket moves, say) shows no silence of Redis. May be
+ * called for each request. */
 void breaker_asked(struct redis_breaker *b, int64_t now_mono_ms);
 
 /* A request was answered, well or not. */
@@ -54,15 +54,15 @@ void breaker_lost(struct redis_breaker *b, bool is_late, int64_t now_mono_ms);
 /* A connection has passed the handshake. */
 void breaker_connected(struct redis_breaker *b, int64_t now_mono_ms);
 
-/* Nothing waits for Redis any more, answered or not: there is no silence to measure. */
+/* No request waits for Redis any more: there is no silence to measure. */
 void breaker_idle(struct redis_breaker *b);
 
 /* OPEN, with a good connection and nothing in flight: is it time to try some requests? Then it
  * is HALF_OPEN. */
 bool breaker_try(struct redis_breaker *b, int64_t now_mono_ms);
 
-/* Time has gone by: looks whether it has been silent for too long. When to look again, -1: not
- * before something is said. */
+/* Time has gone by: looks whether Redis has been silent for too long. Returns when to look
+ * again; -1: not before another call of the others. */
 int64_t breaker_look(struct redis_breaker *b, int64_t now_mono_ms);
 
 /* May one more be sent while so many are in flight? */

@@ -41,7 +41,7 @@ static void copy(struct bytes text, char *to, size_t size)
     to[text.len] = '\0';
 }
 
-/* 0: it is not there. */
+/* 0: `name` is not there. */
 static uint64_t number(struct bytes text, const char *name)
 {
     struct bytes value = find(text, name);
@@ -224,7 +224,7 @@ unsigned redis_weaknesses(const struct redis_setup *s)
         [WEAKNESS_FSYNC] = s->info.has_aof && is_early,
         [WEAKNESS_MAY_EVICT] = s->info.may_evict,
         [WEAKNESS_FEW_REPLICAS] = s->info.replicas < s->min_replicas,
-        /* What waits for a replica is not called done without one. */
+        /* With min_replicas no write is called done without a replica. */
         [WEAKNESS_STALE_WRITES] =
             s->may_be_replaced && s->min_replicas_to_write == 0 && s->min_replicas == 0,
         [WEAKNESS_AOF_CUT] = s->aof_cut_bytes > 0,

@@ -1,5 +1,5 @@
-/* Can this Redis keep what it is given? What INFO says about it, as far as that matters here,
- * and which of its settings may lose jobs. Pure.
+/* Can this Redis keep what it is given? What INFO says of it, and which of its settings may
+ * lose jobs. Pure.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_DURABILITY_H
 #define DUEQ_NODE_STORE_REDIS_DURABILITY_H
@@ -11,11 +11,11 @@
 
 /* What INFO says about a Redis, as far as it matters to us. Pure. */
 
-/* Which Redis it is, and whether it has been the master all the time. Of each 40 characters; ""
+/* Which Redis it is, and whether it has been the master all the time. 40 characters each; ""
  * where INFO does not say. */
 struct redis_incarnation {
     char run_id[41];  /* of the process */
-    char history[41]; /* master_replid: another when it becomes the master, and when it gets its
+    char history[41]; /* master_replid: changes when it becomes the master, and when it gets its
                        * first replica */
     char former[41];  /* master_replid2: of when it was a replica; zeros: it never was */
 };
@@ -29,7 +29,7 @@ struct redis_info {
     bool has_aof;
     bool may_evict;       /* maxmemory-policy is not noeviction */
     uint64_t used_memory; /* bytes */
-    uint64_t maxmemory;   /* so; 0: no limit */
+    uint64_t maxmemory;   /* bytes; 0: no limit */
     unsigned replicas;    /* that are in step, not those that still load */
     unsigned
         good_replicas; /* as min-replicas-to-write counts them; told only where it is set */
@@ -41,16 +41,17 @@ struct redis_info {
 /* A line that is missing leaves its field 0. */
 struct redis_info redis_info_read(struct bytes text);
 
-/* It was a replica before it became the master; or it is one. Forgotten when it has had no
- * replica for repl-backlog-ttl, an hour. */
+/* Was it a replica before it became the master, or is it one? Redis forgets that when it has
+ * had no replica for repl-backlog-ttl, an hour. */
 bool redis_incarnation_was_replica(const struct redis_incarnation *incarnation);
 
-/* Has nothing been forgotten between both? The same process, and not a replica meanwhile. */
+/* Has nothing been lost between the two? True for the same process, if it was no replica
+ * meanwhile. */
 bool redis_incarnation_goes_on(const struct redis_incarnation *before,
                                const struct redis_incarnation *now);
 
-/* What of a Redis's set-up may lose jobs (doc/redis.md): from its INFO and CONFIG to words, and
- * to what an operator can do. Pure.
+/* The weaknesses of a Redis's set-up, which may lose jobs (doc/redis.md): from INFO and CONFIG
+ * to words, and to advice for an operator. Pure.
  */
 
 /* clang-format off */
@@ -82,9 +83,9 @@ struct redis_setup {
     const char *appendfsync;   /* NULL: CONFIG is forbidden */
     int min_replicas_to_write; /* -1: the same */
     unsigned min_replicas;     /* store.min_replicas */
-    uint64_t aof_cut_bytes;    /* of the embedded one, off its append-only file; 0: none */
+    uint64_t aof_cut_bytes;    /* cut off the embedded Redis's append-only file; 0: none */
     bool is_disk_wrong;        /* it answers MISCONF */
-    bool was_nearly_full;      /* when it was last judged: so there is no to and fro */
+    bool was_nearly_full;      /* when last judged: the hysteresis of MEMORY */
     bool may_be_replaced; /* by a replica: Sentinels watch it, or it is in a cluster and has one
                            */
 };
@@ -93,11 +94,12 @@ struct redis_setup {
 unsigned redis_weaknesses(const struct redis_setup *setup);
 const char *weakness_word(enum weakness weakness);
 
-/* What is wrong and may be lost, and what to do: for the log, `strict` and an operator. */
+/* What is wrong and may be lost, and what to do about it: for the log, `strict` and an
+ * operator. */
 const char *weakness_what(enum weakness weakness);
 const char *weakness_advice(enum weakness weakness);
 
-/* Is that what `strict` refuses? Else it costs time only. */
+/* Does `strict` refuse it? Else the weakness costs time only. */
 bool weakness_loses_jobs(enum weakness weakness);
 
 /* Does Redis refuse all that writes, so that the store cannot be used? */

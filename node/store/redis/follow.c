@@ -18,7 +18,7 @@ struct redis_follow {
     struct redis_wakeups *wakeups;
     struct redis_address address;
     char text[REDIS_ADDRESS_CHARS];
-    struct timer stopped; /* where there is nothing to stop: it is said in a later turn */
+    struct timer stopped; /* calls on_stopped in a later turn, where nothing is to stop */
 };
 
 static void set_address(struct redis_follow *f, const struct redis_address *address)
@@ -29,7 +29,7 @@ static void set_address(struct redis_follow *f, const struct redis_address *addr
 
 /* ---- what the Sentinels say ---- */
 
-/* Said again with each answer; the links know whether it is news to them. */
+/* Called again with each answer; the links know whether the address is new. */
 static void on_master(void *arg, const struct redis_address *address)
 {
     struct redis_follow *f = arg;

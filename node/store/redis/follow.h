@@ -1,5 +1,5 @@
-/* Which Redis is it? One at a fixed address, or the master that Sentinels name. Keeps the links
- * of a store at it.
+/* The one Redis of a store: at a fixed address, or the master that Sentinels name. Keeps the
+ * store's links at it.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_FOLLOW_H
 #define DUEQ_NODE_STORE_REDIS_FOLLOW_H
@@ -18,7 +18,8 @@ struct redis_follow_options {
     const char *password; /* of the Sentinels; NULL or "": none */
     int64_t timeout_ms;
     int64_t backoff_max_ms;
-    /* The Sentinels cannot name a master until somebody changes something; it is asked on. */
+    /* The Sentinels cannot name a master until somebody changes something; they are asked again
+     * and again. */
     void (*on_refused)(void *arg, const char *why);
     void (*on_stopped)(void *arg);
     void *arg;
@@ -38,7 +39,7 @@ const struct redis_address *redis_follow_address(const struct redis_follow *f);
 bool redis_follow_has_sentinels(const struct redis_follow *f);
 void redis_follow_look(struct redis_follow *f);
 
-/* Is it fit, and connected? At first it is not. */
+/* Is the Redis usable, and connected? At first it is not. */
 void redis_follow_used(struct redis_follow *f, bool is_used);
 
 /* Before the start. Both are borrowed for its life. */
@@ -46,7 +47,7 @@ void redis_follow_attach(struct redis_follow *f, struct redis_link *commands,
                          struct redis_wakeups *wakeups);
 void redis_follow_start(struct redis_follow *f);
 
-/* The first of all; the links must be stopped on their own. */
+/* Stop this before the links, which must be stopped on their own. */
 void redis_follow_stop(struct redis_follow *f);
 
 /* The Redis in use; "" until it is known. Borrowed until it changes. */

@@ -68,7 +68,7 @@ static void handshake_come_back_later(struct redis_handshake *h, const char *why
 static void handshake_refuse(struct redis_handshake *h, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The owner hears it last, because he may not want the handshake any more. */
+/* Tells the owner last, who may free the handshake. */
 static void handshake_refuse(struct redis_handshake *h, const char *format, ...)
 {
     char why[512];
@@ -81,8 +81,8 @@ static void handshake_refuse(struct redis_handshake *h, const char *format, ...)
     h->options.on_refused(h->options.arg, why);
 }
 
-/* An answer that is not what was asked for. It may be of the moment: a Redis that has no room
- * for one more client, say, is still ours. */
+/* For a wrong answer. It may pass: a Redis that has no room for one more client, say, is still
+ * ours. */
 static void handshake_refuse_answer(struct redis_handshake *h, const char *what,
                                     const redisReply *reply)
 {
@@ -122,7 +122,7 @@ static struct redis_call *next_call(struct redis_handshake *h, unsigned what)
     return &ask->call;
 }
 
-/* A call of the caller's, that is no part of a step. At most three arguments. */
+/* A call outside the steps, the caller's own. At most three arguments. */
 static void handshake_send_call(struct redis_handshake *h, struct redis_call *call, int argc,
                                 const char *const *argv)
 {
@@ -194,11 +194,10 @@ void redis_handshake_start(struct redis_handshake *h, bool asks_meta)
     go_on(h);
 }
 
-/* What Redis is, and whether it is set up to keep what it is given (durability.h): looked at
- * when a connection is fresh, and from time to time while it lives, because anybody may change
- * that by CONFIG SET, and replicas come and go. One that is no fit master any more is left as
- * soon as that is seen; what only weakens the promise refuses a fresh connection, not one in
- * use. */
+/* What Redis is, and whether its set-up keeps what it is given (durability.h). Looked at when a
+ * connection is fresh, and from time to time, because anybody may change the set-up by CONFIG
+ * SET, and replicas come and go. A Redis that is no usable master any more is left at once; a
+ * weakness of the promise refuses a fresh connection, not one in use. */
 
 #define LOOK_SOON_MS 250
 
@@ -213,12 +212,12 @@ static const struct {
     [ASK_INFO] = {1, {"INFO"}},
     [ASK_APPENDFSYNC] = {3, {"CONFIG", "GET", "appendfsync"}},
     [ASK_MIN_REPLICAS] = {3, {"CONFIG", "GET", "min-replicas-to-write"}},
-    [ASK_PING] = {1, {"PING"}}, /* MISCONF like all that writes, though it writes nothing */
+    [ASK_PING] = {1, {"PING"}}, /* answers MISCONF like a write */
 };
 
 /* ---- what is found ---- */
 
-/* NULL: it is not told. Hosted Redis often forbids CONFIG. */
+/* NULL: Redis does not tell. Hosted Redis often forbids CONFIG. */
 static const char *config_value(const redisReply *reply)
 {
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
@@ -336,8 +335,8 @@ static bool handshake_take_setup(struct redis_handshake *h, unsigned what,
 
 /* ---- of one that lives ---- */
 
-/* Lost, or no answer to INFO: then nothing is found out, and the next handshake looks again, or
- * the next time does. */
+/* Lost, or no answer to INFO: nothing is found out; the next handshake, or the next look, tries
+ * again. */
 static void on_look_reply(struct redis_call *call, const redisReply *reply)
 {
     struct handshake_ask *ask = CONTAINER_OF(call, struct handshake_ask, call);
@@ -381,7 +380,7 @@ static bool stops_writes(unsigned weak)
     return false;
 }
 
-/* What stops the store is looked at more often: its end is not to be missed. */
+/* A weakness that stops the store is looked at more often, so that its end is seen soon. */
 static void handshake_look_later(struct redis_handshake *h)
 {
     bool is_soon = h->is_to_look_again || stops_writes(h->weak);
@@ -399,7 +398,7 @@ void redis_handshake_look_soon(struct redis_handshake *h)
         handshake_look_later(h);
 }
 
-/* What is ours in it: how the jobs lie, the channel of the wake-ups, the scripts. */
+/* What is ours in Redis: the jobs' schema, the channel of the wake-ups, the scripts. */
 
 static void handshake_ask_meta(struct redis_handshake *h)
 {
@@ -450,7 +449,7 @@ static bool handshake_take_meta(struct redis_handshake *h, unsigned what,
     return true;
 }
 
-/* The word is nobody's: no topic begins with '-'. */
+/* The word means nothing to anybody: no topic begins with '-'. */
 static void handshake_ask_channel(struct redis_handshake *h)
 {
     char channel[SCRIPT_PREFIX_MAX + 8];

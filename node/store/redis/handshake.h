@@ -1,4 +1,4 @@
-/* Is this Redis ours, and fit? What happens on a fresh connection before jobs travel on it.
+/* Is this Redis ours, and usable? The checks on a fresh connection before jobs travel on it.
  *
  *   INFO         it is not loading, not a replica, new enough; append-only file, eviction
  *   CONFIG GET   appendfsync, min-replicas-to-write
@@ -7,8 +7,8 @@
  *   PUBLISH      we may, to the channel of the wake-ups
  *   SCRIPT LOAD  all scripts
  *
- * Where the Redis is one of several, meta is asked of the one that has its slot. What each
- * bucket must show comes after it: route.h.
+ * Where there are several masters, meta is asked of the one that has its slot. The checks of
+ * each bucket come after the handshake: route.h.
  *
  * Each step's replies decide: go on, come back later (the connection is closed and tried
  * again), or refuse (the same, and the owner is told, so that a node can end at its start). An
@@ -24,17 +24,17 @@
 #include "node/store/redis/wire/link.h"
 #include "node/store/redis/wire/scripts.h"
 
-/* What it is one of: may another take its place? */
+/* What the Redis belongs to: may another one take its place? */
 enum redis_kind { REDIS_ALONE, REDIS_OF_SENTINELS, REDIS_OF_CLUSTER };
 
 struct redis_handshake_options {
     struct script_keys keys;
-    bool is_strict;                        /* refuse what is only warned of otherwise */
+    bool is_strict;                        /* refuse what otherwise gets a warning only */
     unsigned min_replicas;                 /* that are asked for; see durability.h */
     const _Atomic uint64_t *aof_cut_bytes; /* see store.h */
     enum redis_kind kind;
     struct timers *timers;
-    int64_t look_ms; /* after so long it looks again how Redis is set up */
+    int64_t look_ms; /* how often to look again at Redis's set-up */
 
     void (*on_weak)(void *arg,
                     unsigned weak); /* changed: 1 << enum weakness of each; 0 first */
@@ -51,21 +51,23 @@ struct redis_handshake *redis_handshake_new(const struct redis_handshake_options
                                             struct redis_link *link);
 void redis_handshake_free(struct redis_handshake *h);
 
-/* When the link has opened, or anew while it is open. Loss of the link ends it without a word.
+/* When the link has opened, or anew while it is open. A lost link ends the handshake without a
+ * callback.
  */
 void redis_handshake_start(struct redis_handshake *h, bool asks_meta);
 
-/* An answer on this connection says that something is wrong: looks at it again, soon. */
+/* An answer on this connection says that something is wrong: looks at the set-up again,
+ * soon. */
 void redis_handshake_look_soon(struct redis_handshake *h);
 
-/* The script's name to Redis, 40 characters; once on_ready was called. */
+/* The script's SHA in Redis, 40 characters; valid once on_ready was called. */
 const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb verb);
 
-/* Which Redis it was; once on_ready was called. */
+/* The incarnation of Redis; valid once on_ready was called. */
 const struct redis_incarnation *redis_handshake_incarnation(const struct redis_handshake *h);
 
-/* A later answer on this connection is not what it must be, or an error: the connection is
- * closed and tried again, and where that will not help the owner hears why. */
+/* A later answer on this connection is an error, or not what it must be: the connection is
+ * closed and tried again; where that will not help, on_refused says why. */
 void redis_handshake_refuse(struct redis_handshake *h, const char *what,
                             const struct redisReply *reply);
 
@@ -91,26 +93,19 @@ struct redis_handshake {
     unsigned step;
     unsigned waiting_for; /* replies of this step */
     bool asks_meta;
-    bool is_over; /* of this connection: what is still answered is not looked at */
+    bool is_over; /* on this connection: later answers are ignored */
     char shas[OP_COUNT][SCRIPT_SHA_CHARS + 1];
     struct handshake_ask asks[HANDSHAKE_CALLS_MAX];
 
-    struct redis_setup setup; /* as it was last told; its text is the next field */
+    struct redis_setup setup; /* as Redis last told it; its text is the next field */
     char appendfsync[16];
-    unsigned weak;     /* as it was last judged, and told: 1 << enum weakness */
+    unsigned weak;     /* as last judged, and told: 1 << enum weakness of each */
     struct timer look; /* while the connection is in use: when to look again */
     struct handshake_ask looks[HANDSHAKE_SETUP_ASKS];
     bool is_info_missing;  /* in this look */
     bool is_to_look_again; /* asked for since the last look began */
-    bool is_looking_soon;  /* the timer is not to be set again, or nobody would ever look */
+    bool is_looking_soon;  /* keeps the timer as it is: put off again and again, it would never
+                            * fire */
 };
-
-/* ---- asking ---- */
-
-/* ---- verdicts ---- */
-
-/* ---- handshake.c: what it is, and how it is set up ---- */
-
-/* ---- handshake.c: our jobs, our channel, our scripts ---- */
 
 #endif

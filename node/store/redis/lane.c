@@ -48,8 +48,8 @@ static void on_open(void *arg)
     redis_handshake_start(l->handshake, l->has_meta);
 }
 
-/* A connection that is closed with nothing unanswered tells nothing of Redis. What is held
- * waits for this Redis from now on, also what waited for its bucket before. */
+/* A connection that closes with nothing unanswered says nothing of Redis. All held requests
+ * wait for this Redis from now on, also those that waited for their bucket before. */
 static void note_loss(struct redis_lane *l)
 {
     bool is_late = redis_link_was_late(l->link);
@@ -245,7 +245,7 @@ struct redis_lane *redis_lane_new(struct loop *loop, const struct redis_store_op
     list_init(&l->beat.link);
     list_init(&l->link_of_all);
     for (unsigned i = 0; i < REDIS_REPLY_KINDS; i++)
-        list_init(&l->eager[i]);
+        list_init(&l->runnable[i]);
     return l;
 }
 
@@ -255,7 +255,7 @@ void redis_lane_free(struct redis_lane *l)
         return;
     assert(l->in_flight == 0);
     for (unsigned i = 0; i < REDIS_REPLY_KINDS; i++)
-        assert(l->reply_bytes[i] == 0 && list_is_empty(&l->eager[i]));
+        assert(l->reply_bytes[i] == 0 && list_is_empty(&l->runnable[i]));
     timer_disarm(l->timers, &l->retiring);
     redis_gate_fini(&l->gate);
     redis_replicas_free(l->replicas);

@@ -1,10 +1,10 @@
-/* A lane: one master as the store sees it (doc/redis-cluster.md). Its command link, what a
- * fresh connection of it must show, its circuit breaker, the answers that wait for its
- * replicas, and what is in flight there. Which buckets go by it is the route's (route.h).
+/* A lane: one master as the store sees it (doc/redis-cluster.md). Its command link, handshake,
+ * circuit breaker, the answers that wait for its replicas, and what is in flight there. The
+ * route (route.h) says which buckets go by which lane.
  *
  *   link open --> handshake --> is_ready --> its buckets raised --> is_usable --> link lost
  *
- * One that the map names no more is retired: it waits a moment for what is in flight, and
+ * A lane that the map names no more is retired: it waits a moment for what is in flight, and
  * stops. With one Redis, or Sentinels, there is one lane, whose address follow.h knows.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_LANE_H
@@ -25,10 +25,10 @@
 
 struct redis_lane;
 
-/* Requests by what is known of their replies: those of one kind wait for none of another. */
+/* What is known of a request's reply. Requests of one kind never wait for those of another. */
 enum redis_reply_kind {
     REDIS_REPLY_SMALL,
-    REDIS_REPLY_UNKNOWN, /* perhaps with a body, of at most so much that nobody need ask first
+    REDIS_REPLY_UNKNOWN, /* perhaps with a body, but not too large to come unasked
                           */
     REDIS_REPLY_LARGE,
     REDIS_REPLY_KINDS
@@ -37,10 +37,10 @@ enum redis_reply_kind {
 struct redis_lane_events {
     void (*on_look)(void *arg); /* of the link; NULL: the address is fixed */
     void (*on_ready)(void *arg, struct redis_lane *l);
-    void (*on_close)(void *arg, struct redis_lane *l);  /* the link was open, and is not */
+    void (*on_close)(void *arg, struct redis_lane *l);  /* the link was open, and is no more */
     void (*on_failed)(void *arg, struct redis_lane *l); /* an attempt came to nothing */
     void (*on_refused)(void *arg, const char *why);
-    /* Its breaker, what weakens its promise, or whether it is silent has changed. */
+    /* The lane's breaker, its weaknesses, or whether it is silent has changed. */
     void (*on_turned)(void *arg);
     void (*on_try)(void *arg, struct redis_lane *l); /* its breaker lets some requests pass */
     /* Does a request wait for one of its buckets? */
@@ -65,12 +65,12 @@ struct redis_lane {
     struct timers *timers;
     bool has_meta;   /* the owner's: it has the slot of <prefix>:meta */
     bool is_ready;   /* the handshake is done; until the link closes */
-    bool is_usable;  /* and all of its buckets were asked; so, too */
-    bool is_leaving; /* this connection is no good: the rest of its answers, then another */
+    bool is_usable;  /* and all of its buckets were asked; until the link closes */
+    bool is_leaving; /* this connection is no good: takes its last answers, then another one */
     char leaves_for[128]; /* what Redis said to make it so */
-    bool is_ending;       /* what is lost from now on is lost by us */
+    bool is_ending;       /* what is lost from now on is lost by our own doing */
     bool is_silent;       /* asked, this connection has sent nothing for silence_ms */
-    bool is_refused;      /* the last connection was; until one is ready */
+    bool is_refused;      /* the last connection was refused; until one is ready */
     unsigned weak;        /* 1 << enum weakness of each */
     bool has_shown_meta;  /* this connection, or is about to */
     bool is_retired;
@@ -79,9 +79,11 @@ struct redis_lane {
     int64_t retired_mono_ms;
     unsigned parts_running;      /* while it stops */
     uint64_t in_flight;          /* the requests' */
-    bool is_forgotten[OP_COUNT]; /* the requests': of a fenced one the next brings the text */
-    size_t reply_bytes[REDIS_REPLY_KINDS]; /* the requests': to come, at most; of small 0 */
-    struct list eager[REDIS_REPLY_KINDS];  /* the requests': open buckets where one waits */
+    bool is_forgotten[OP_COUNT]; /* the requests': Redis lost a fenced op's script, the next op
+                                  * brings the text */
+    size_t reply_bytes[REDIS_REPLY_KINDS];   /* the requests': bytes to come at most; 0 of small
+                                              * ones */
+    struct list runnable[REDIS_REPLY_KINDS]; /* the requests': open buckets where one waits */
     unsigned next_kind; /* the requests': whose turn it is, where several wait */
     unsigned raising;   /* the route's: questions of this round */
 };
@@ -96,9 +98,9 @@ void redis_lane_free(struct redis_lane *l); /* stopped, or never started; nothin
 void redis_lane_start(struct redis_lane *l);
 void redis_lane_stop(struct redis_lane *l);
 
-/* Nobody goes there any more: it stops, soon. */
+/* No bucket goes by the lane any more: it stops, soon. */
 void redis_lane_retire(struct redis_lane *l);
-void redis_lane_stop_now(struct redis_lane *l); /* who waits for it waits no longer */
+void redis_lane_stop_now(struct redis_lane *l); /* stops without waiting any longer */
 void redis_lane_reload(struct redis_lane *l);
 
 const struct redis_address *redis_lane_address(const struct redis_lane *l);
@@ -109,24 +111,24 @@ static inline bool redis_lane_is_connected(const struct redis_lane *l)
     return l->is_usable && !l->is_leaving && redis_link_is_open(l->link);
 }
 
-/* Of one that is connected: may one more go? */
+/* May one more request go by the lane, which is connected? */
 static inline bool redis_lane_has_room(const struct redis_lane *l)
 {
     return l->in_flight < l->options->flight_max &&
            redis_gate_passes(&l->gate, (unsigned)l->in_flight);
 }
 
-/* The connection is asked anew what it must show. Only when it is ready. */
+/* Makes the handshake anew on the open connection. Only when the lane is ready. */
 void redis_lane_rehandshake(struct redis_lane *l);
 
 /* For people: "up", "connecting", "refused", "leaving". */
 const char *redis_lane_word(const struct redis_lane *l);
 
-/* It is ready, and its buckets were asked. */
+/* The lane is ready, and its buckets were asked. */
 void redis_lane_fit(struct redis_lane *l);
 
-/* What else is on its way here is answered alike, and known to have not run. Perhaps another
- * Redis answers better: this is what this one has said. */
+/* Leaves this connection for another, perhaps at a better Redis, because of `error`. All else
+ * in flight gets the same answer, and is known to have not run. */
 void redis_lane_leave(struct redis_lane *l, const char *error);
 void redis_lane_leave_when_answered(struct redis_lane *l);
 

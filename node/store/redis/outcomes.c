@@ -1,5 +1,5 @@
-/* What becomes of an operation whose answer has come, or never will: a page of one master goes
- * on at the next, a redirection is followed, an answer is taken, and the caller is told.
+/* The end of an operation whose answer has come, or never will: a page of one master goes on at
+ * the next, a redirection is followed, an answer is taken, and the caller is told.
  */
 #include <hiredis/hiredis.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 #include "node/store/redis/topology/slots.h"
 
 /* A page of the key space, where that lies at several masters: PLACES looks through one after
- * the other. Its cursor is "<lane>.<cursor of Redis>", with the lane's serial, so that one
- * which has gone meanwhile, or is away, is passed over: whoever walks comes round again.
+ * the other. Its cursor is "<lane>.<cursor of Redis>", with the lane's serial, so that a lane
+ * which has gone meanwhile, or is away, is passed over: the next walk comes there again.
  */
 
 bool request_is_of_all_lanes(const struct request *r)
@@ -24,7 +24,7 @@ bool request_is_of_all_lanes(const struct request *r)
     return r->op->verb == OP_PLACES && r->queue->redirects.lane_from;
 }
 
-/* "": the first. What is no cursor of ours is taken for that. */
+/* "": the first lane. Any cursor that is not ours counts as "". */
 static unsigned read_serial(struct bytes cursor, struct bytes *place)
 {
     unsigned serial = 0;
@@ -54,7 +54,7 @@ void request_send_to_its_lane(struct request *r)
 
     if (lane) {
         request_send(r, lane);
-    } else if (lane_from(r, 0)) { /* those that were to come are away: it is the end */
+    } else if (lane_from(r, 0)) { /* the lanes to come are away: it is the end */
         r->op->out.places.count = 0;
         r->op->out.places.next = BYTES("");
         request_fail_later(r, STATUS_OK);
@@ -63,7 +63,7 @@ void request_send_to_its_lane(struct request *r)
     }
 }
 
-/* Where its lane has gone it begins with the next one. */
+/* Where the cursor's lane has gone, the next one is read from its beginning. */
 struct bytes request_place(const struct request *r)
 {
     struct bytes place;
@@ -89,16 +89,16 @@ void request_name_next_place(struct request *r)
     *next = bytes_of_text(text);
 }
 
-/* Answers that say: not here (doc/redis-cluster.md). None of them has run, or not to its end
- * and without a trace, so the request goes again; one that is never sent again ends
- * UNAVAILABLE, and whoever sent it finds the route mended.
+/* Answers that say: not here (doc/redis-cluster.md). The request has not run, or not to its end
+ * and without a trace, so it is sent again. One that is never sent again ends UNAVAILABLE; its
+ * sender's next try finds the route mended.
  *
- * ASK, too, is waited out where the bucket is. Behind ASKING the new master would run a script
- * that looks at a key which is not among its KEYS as if there were no such key, while it is
- * still at the old one.
+ * After ASK the request waits, too, until the bucket has moved. With ASKING the new master
+ * would run the script, and would find no key that is not among its KEYS and still at the old
+ * master.
  */
 
-/* Where the bucket has gone by another lane meanwhile, this is no news. */
+/* No news where the bucket goes by another lane meanwhile. */
 static void mend(struct request *r, enum redis_redirect redirect,
                  const struct redis_address *to, const char *error)
 {
@@ -142,7 +142,7 @@ bool request_redirect(struct request *r, const char *error)
     return true;
 }
 
-/* What an answer of Redis means for its request, and what it means that none comes. */
+/* What an answer of Redis, or a lost one, means for its request. */
 
 /* -1: never. */
 static int64_t sooner_ms(int64_t a_ms, int64_t b_ms)
@@ -166,7 +166,7 @@ static void take_done(struct request *r)
     if (r->may_have_run)
         op->status = redis_retried_status(op->verb, op->status);
     op->wait_ms = sooner_ms(op->wait_ms, r->wait_ms);
-    request_keep_promise(r);
+    request_await_replicas(r);
 }
 
 static void take_error(struct request *r, const char *error)
@@ -185,14 +185,14 @@ static void take_error(struct request *r, const char *error)
         redis_lane_leave(lane, error);
 }
 
-/* Without running. What was sent behind it may run first: after a SCRIPT FLUSH under way the
- * order is not kept. A fenced one is not sent again, because much time may have passed. */
+/* The script has not run. Requests sent after it may run first: order is not kept after a
+ * SCRIPT FLUSH. A fenced request is not sent again, because much time may have passed. */
 static void take_no_script(struct request *r)
 {
     struct redis_requests *q = r->queue;
 
     q->stats->reloaded++;
-    if (op_is_fenced(r->op->verb)) {
+    if (op_has(r->op->verb, OP_FENCED)) {
         r->lane->is_forgotten[r->op->verb] = true;
         request_fail(r, STATUS_UNAVAILABLE);
         return;
@@ -213,7 +213,7 @@ static bool may_say(struct redis_clock *c, int64_t mono_ms)
     return c->said++ < CLOCK_SAID_MAX;
 }
 
-/* What is due, and which lease is over, goes by that clock. */
+/* Logs a jump of the clock that due times and leases go by. */
 static void read_clock(struct redis_requests *q, struct redis_lane *lane, int64_t theirs_ms,
                        int64_t sent_us)
 {
@@ -235,7 +235,8 @@ static void read_clock(struct redis_requests *q, struct redis_lane *lane, int64_
         lane->name, (long long)jump_ms);
 }
 
-/* What surely did not run is sent again: it was just answered, so there is a link and room. */
+/* A request that surely did not run is sent again: the answer has just come, so there is a link
+ * and room. */
 static void take_answer(struct request *r, const redisReply *reply)
 {
     struct redis_requests *q = r->queue;
@@ -274,12 +275,12 @@ static void take_answer(struct request *r, const redisReply *reply)
     }
 }
 
-/* The answer will not come. What only reads cannot have happened. */
+/* The answer will not come. A read cannot have changed anything. */
 static void lose(struct request *r)
 {
     requests_tried(r, false);
-    r->may_have_run |= !op_is_read(r->op->verb);
-    if (redis_may_say_again(r->op->verb) && request_hold_again(r))
+    r->may_have_run |= !op_has(r->op->verb, OP_READS);
+    if (op_has(r->op->verb, OP_RETRIED) && request_hold_again(r))
         return;
     request_fail(r, request_unsent(r, STATUS_UNAVAILABLE));
 }

@@ -8,8 +8,8 @@
 struct bucket {
     uint64_t count;                     /* pushes that were given a number */
     uint64_t last_done;                 /* the highest; 0: none */
-    int64_t kept_from_mono_ms;          /* when the ring was last told how long to stay */
-    bool is_kept;                       /* it was, since it was last forgotten */
+    int64_t kept_from_mono_ms;          /* when the ring's expiry was last renewed */
+    bool is_kept;                       /* renewed since push_ledger_forget() */
     uint8_t done[PUSH_LEDGER_RING / 8]; /* a bit for each place: its last push has happened */
 };
 
@@ -61,13 +61,13 @@ static void set_done(struct bucket *b, unsigned place, bool is_done)
 
 /* ---- pushes ---- */
 
-/* Is nobody behind it at its place? */
+/* Has no later push the number's place? */
 static bool is_its_own(const struct bucket *b, uint64_t number)
 {
     return b->count - number < PUSH_LEDGER_RING;
 }
 
-/* Half the time is left to clocks that go wrong, and to machines that sleep. */
+/* Half the time is a margin for clocks that go wrong, and for machines that sleep. */
 static bool may_have_gone(const struct bucket *b, int64_t now_mono_ms)
 {
     return !b->is_kept || now_mono_ms >= b->kept_from_mono_ms + PUSH_LEDGER_KEEP_MS / 2;
@@ -97,7 +97,7 @@ void push_ledger_kept(struct push_ledger *l, unsigned bucket, int64_t now_mono_m
 {
     struct bucket *b = &l->buckets[bucket];
 
-    if (may_have_gone(b, now_mono_ms)) { /* and is a new one, with this push alone */
+    if (may_have_gone(b, now_mono_ms)) { /* the ring is a new one, with this push alone */
         memset(b->done, 0, sizeof(b->done));
         b->last_done = 0;
     }

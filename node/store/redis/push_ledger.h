@@ -4,8 +4,8 @@
  * and due in the worker's ring in that bucket, at the number's last twelve bits. A push that is
  * retried brings its number, and the script finds what it has noted, or nothing.
  *
- * A ring is one worker's, for its life: its key ends with 8 bytes at random, so that no two
- * workers write to the same one. It is there from the handshake on (raise.lua).
+ * A ring belongs to one worker, for the worker's life: its key ends with 8 random bytes, so
+ * that no two workers share one. The ring is there from the handshake on (raise.lua).
  *
  * The ledger also remembers which of the last pushes have happened. Where the ring has lost
  * one of them, Redis has rolled back.
@@ -20,7 +20,7 @@
 #include "base/status.h"
 #include "node/store/redis/wire/scripts.h"
 
-#define PUSH_LEDGER_RENEW_MS 600000 /* and is told so now and then, not with each push */
+#define PUSH_LEDGER_RENEW_MS 600000 /* a ring's expiry is renewed so often */
 
 struct push_ledger;
 
@@ -30,18 +30,18 @@ void push_ledger_free(struct push_ledger *l); /* NULL is fine */
 
 uint64_t push_ledger_worker(const struct push_ledger *l);
 
-/* The ring was just told how long to stay, and made where there was none. */
+/* The ring's expiry was just renewed, and the ring made where there was none. */
 void push_ledger_kept(struct push_ledger *l, unsigned bucket, int64_t now_mono_ms);
 
-/* Of the bucket's next push. */
+/* The note of the bucket's next push. */
 struct push_note push_ledger_next(struct push_ledger *l, unsigned bucket, int64_t now_mono_ms);
 
-/* Of one that was sent before, to be retried. False: its place in the ring is not its own
- * any more, and nobody can tell. */
+/* Turns the note of a push that was sent into that of its retry. False: its place in the ring
+ * is another's by now, and nobody can tell whether it happened. */
 bool push_ledger_retry(const struct push_ledger *l, unsigned bucket, struct push_note *note,
                        int64_t now_mono_ms) MUST_CHECK;
 
-/* Redis has answered that it has happened, and noted it. */
+/* Redis has answered that the push has happened, and is in the ring. */
 void push_ledger_done(struct push_ledger *l, unsigned bucket, const struct push_note *note,
                       int64_t now_mono_ms);
 
@@ -50,13 +50,13 @@ void push_ledger_done(struct push_ledger *l, unsigned bucket, const struct push_
 uint64_t push_ledger_last_done(const struct push_ledger *l, unsigned bucket,
                                int64_t now_mono_ms);
 
-/* How many of those that were done are not in this ring (as it is in Redis, perhaps ""). Only
- * the last ones are remembered: `may_be_more` says that all of these are lost, and that there
- * were others before. */
+/* How many done pushes are missing in `ring` (as it is in Redis, perhaps ""). Only the last
+ * ones are remembered: `may_be_more` says that all of these are missing, and that there were
+ * others before. */
 unsigned push_ledger_lost(const struct push_ledger *l, unsigned bucket, struct bytes ring,
                           bool *may_be_more);
 
-/* What was done may be lost, and the ring with it: nothing is expected of it any more. */
+/* The done pushes may be lost, and the ring with them: nothing is expected of it any more. */
 void push_ledger_forget(struct push_ledger *l, unsigned bucket);
 
 #endif

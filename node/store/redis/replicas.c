@@ -20,18 +20,18 @@ struct redis_replicas {
     struct redis_incarnation incarnation; /* of the Redis that is followed */
     bool is_usable;                       /* this connection has shown that incarnation */
 
-    struct list asked;     /* whom the WAIT in flight is about */
-    struct list waiting;   /* who came since; all have the same patience: oldest first */
-    struct later unsafe;   /* who is to be told so */
-    struct timer soon;     /* a pair is to be sent, for all who come in this turn */
-    struct timer patience; /* of the first of all who wait */
+    struct list asked;     /* the waits that the WAIT in flight is about */
+    struct list waiting;   /* those that came since; all have the same patience: oldest first */
+    struct later unsafe;   /* to be told that they are not safe */
+    struct timer soon;     /* a pair is to be sent, for all that come in this turn */
+    struct timer patience; /* of the oldest wait */
 
     struct redis_call info, ping, wait;
     bool is_asking; /* a pair is in flight */
 
     struct redis_last_error why; /* what was logged of too few replicas */
-    bool is_behind;              /* and not yet that there are enough */
-    int64_t behind_mono_ms;      /* a wait failed, the last time */
+    bool is_behind;              /* that is logged, and not yet that there are enough */
+    int64_t behind_mono_ms;      /* when a wait failed last */
 };
 
 static struct replica_wait *waiter_of(struct list *link)
@@ -61,7 +61,7 @@ static void note_few(struct redis_replicas *r)
     r->behind_mono_ms = timers_now(r->timers);
 }
 
-/* One that confirms now and then must not fill the log, nor leave it with good news. */
+/* A replica that confirms now and then must not fill the log, nor end it with good news. */
 static void note_enough(struct redis_replicas *r)
 {
     if (!r->is_behind || timers_now(r->timers) - r->behind_mono_ms < r->options.calm_ms)
@@ -95,7 +95,7 @@ static struct replica_wait *oldest(struct redis_replicas *r)
     return link ? waiter_of(link) : NULL;
 }
 
-/* It is armed for somebody who may have ended meanwhile: then it fires too soon, and finds
+/* An armed timer is left alone: where its wait has ended meanwhile it fires too soon, and finds
  * nothing. */
 static void watch(struct redis_replicas *r)
 {
@@ -149,7 +149,7 @@ static void refuse(struct redis_replicas *r, const redisReply *reply)
     redis_replicas_give_up(r);
 }
 
-/* Without it WAIT would be about an earlier command. */
+/* Without PING, WAIT would be about an earlier command. */
 static void on_ping(struct redis_call *call, const redisReply *reply)
 {
     struct redis_replicas *r = CONTAINER_OF(call, struct redis_replicas, ping);
@@ -203,7 +203,8 @@ static void on_soon(struct timer *timer)
 
 /* ---- a fresh connection ---- */
 
-/* What is written from now on is as good as any, whatever the Redis was before. */
+/* Where the process has changed its incarnation, earlier waits are given up; later writes can
+ * be proved as any. */
 static void take_incarnation(struct redis_replicas *r,
                              const struct redis_incarnation *incarnation)
 {
@@ -242,7 +243,7 @@ static void on_open(void *arg)
     send(r, &r->info, 1, argv);
 }
 
-/* Who was asked for is asked for again, and still comes first. */
+/* Waits of the lost WAIT are asked for again, and still come first. */
 static void on_close(void *arg)
 {
     struct redis_replicas *r = arg;
@@ -353,33 +354,22 @@ void redis_replicas_stop(struct redis_replicas *r)
     redis_link_stop(r->link);
 }
 
-/* Between an answer of Redis and its request's end: what promises something is told when enough
- * replicas have it. It is not in flight meanwhile, so there may be thousands; their bytes
- * count.
+/* Between an answer of Redis and its request's end: an answer that promises something is told
+ * when enough replicas have the write. Such a request is not in flight, so there may be
+ * thousands; their bytes count.
  */
 
-/* That a job is there, or that it never runs again. What else changes a job leaves it where it
- * was when it is lost, and nobody relies on that.
- *
- * Whoever was told `unknown` asks again, and hears DUPLICATE or NOT_FOUND: that is the same
- * promise. */
-static bool is_promise(const struct op *op)
+/* Promises: a job is there, or it never runs again. A client that was told `unknown` asks
+ * again, and hears DUPLICATE or NOT_FOUND: the same promise. */
+static bool needs_replicas(const struct op *op)
 {
-    static const struct {
-        bool is_one;
-        enum status also;
-    } promises[OP_COUNT] = {
-        [OP_PUSH] = {true, STATUS_DUPLICATE},
-        [OP_ACK] = {true, STATUS_NOT_FOUND},
-        [OP_CANCEL] = {true, STATUS_NOT_FOUND},
-        [OP_PURGE] = {true, STATUS_OK},
-    };
+    enum status done_before = op->verb == OP_PUSH ? STATUS_DUPLICATE : STATUS_NOT_FOUND;
 
-    return promises[op->verb].is_one &&
-           (op->status == STATUS_OK || op->status == promises[op->verb].also);
+    return op_has(op->verb, OP_REPLICATED) &&
+           (op->status == STATUS_OK || op->status == done_before);
 }
 
-/* The reply will be gone. */
+/* Copies outputs, because the reply will be gone. */
 static void keep_outputs(struct request *r)
 {
     struct bytes *id = &r->op->out.push.id;
@@ -391,14 +381,14 @@ static void keep_outputs(struct request *r)
     *id = bytes_of(r->id, id->len);
 }
 
-/* Of a push: an id that was left alone is noted nowhere, for nothing has happened. */
+/* For a push: an id that was left alone is not noted, because nothing has happened. */
 static bool is_noted(const struct op *op)
 {
     return op->verb == OP_PUSH && op->status == STATUS_OK &&
            !(op->in.push.mode == PUSH_IGNORE && op->out.push.existed);
 }
 
-/* Whoever hears of a push relies on it from now on: from now on it may be lost. */
+/* A push counts as done, and so as one that can be lost, from when its client is told. */
 static void tell(struct request *r)
 {
     struct redis_requests *q = r->queue;
@@ -421,7 +411,7 @@ static void on_end(struct replica_wait *wait, bool is_safe)
     tell(r);
 }
 
-/* What is due soon is moved in time, though nobody may rely on it yet. */
+/* A job due soon is moved in time, though its client is not told yet. */
 static void tell_event(struct request *r)
 {
     const struct store_events *events = r->queue->events;
@@ -431,11 +421,11 @@ static void tell_event(struct request *r)
     r->op->wait_ms = -1;
 }
 
-void request_keep_promise(struct request *r)
+void request_await_replicas(struct request *r)
 {
     struct redis_requests *q = r->queue;
 
-    if (!r->lane->replicas || !is_promise(r->op)) {
+    if (!r->lane->replicas || !needs_replicas(r->op)) {
         tell(r);
         return;
     }

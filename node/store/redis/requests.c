@@ -20,7 +20,7 @@ static struct request_line *line_of(const struct request *r)
     return &r->queue->lines[r->op->bucket][r->kind];
 }
 
-/* Of all of them the `i`-th. */
+/* The `i`-th of all lines. */
 static struct request_line *line_at(struct redis_requests *q, unsigned i)
 {
     return &q->lines[i / REDIS_REPLY_KINDS][i % REDIS_REPLY_KINDS];
@@ -46,8 +46,8 @@ static void mark_runnable(struct redis_requests *q, unsigned bucket)
     for (unsigned kind = 0; kind < REDIS_REPLY_KINDS; kind++) {
         struct request_line *line = &q->lines[bucket][kind];
 
-        if (!list_is_linked(&line->eager) && !redis_hold_is_empty(&line->hold))
-            list_append(&q->route->buckets[bucket].lane->eager[kind], &line->eager);
+        if (!list_is_linked(&line->runnable) && !redis_hold_is_empty(&line->hold))
+            list_append(&q->route->buckets[bucket].lane->runnable[kind], &line->runnable);
     }
 }
 
@@ -109,18 +109,16 @@ static size_t expected_bytes(const struct redis_requests *q, const struct op *op
 
 static void expect_reply(struct request *r)
 {
-    enum op_verb verb = r->op->verb;
-
     r->reply_bytes = expected_bytes(r->queue, r->op);
     if (r->reply_bytes > 0) {
         r->kind = REDIS_REPLY_LARGE;
-    } else if (verb == OP_GET || verb == OP_POP) {
+    } else if (op_has(r->op->verb, OP_BODIES)) {
         r->kind = REDIS_REPLY_UNKNOWN;
         r->reply_bytes = UNASKED_BYTES;
     }
 }
 
-/* One may be larger than the limit: it goes alone. */
+/* A reply larger than the limit comes alone. */
 static bool has_reply_room(const struct request *r, const struct redis_lane *lane)
 {
     size_t bytes = lane->reply_bytes[r->kind];
@@ -128,19 +126,19 @@ static bool has_reply_room(const struct request *r, const struct redis_lane *lan
     return bytes == 0 || bytes + r->reply_bytes <= r->queue->options->replies_max;
 }
 
-/* Whoever waits for room, of whatever bucket, goes first: else a large one never finds it where
- * smaller ones come all the time. Where nothing of the kind is to come, nobody waits for that.
+/* Requests that wait for room, of any bucket, go first: else a large one never finds room where
+ * smaller ones come all the time. Where no reply of the kind is to come, none waits for room.
  */
 static bool may_take_reply_room(const struct request *r, const struct redis_lane *lane)
 {
     return lane->reply_bytes[r->kind] == 0 ||
-           (list_is_empty(&lane->eager[r->kind]) && has_reply_room(r, lane));
+           (list_is_empty(&lane->runnable[r->kind]) && has_reply_room(r, lane));
 }
 
 /* ---- sending ---- */
 
-/* What surely has not run gets a new number each time: were it to keep its old one, it could
- * take the place of a later push. False: nobody can tell any more whether it has run. */
+/* A push that surely has not run gets a new number each time: with its old number it could take
+ * the place of a later push. False: nobody can tell any more whether the push has run. */
 static bool take_note(struct request *r)
 {
     struct push_ledger *ledger = r->queue->marks->ledger;
@@ -168,11 +166,12 @@ static void encode(struct request *r)
     } else {
         script_encode(&q->encoded, &q->keys, r->op, sha);
     }
-    if (r->op->verb == OP_GET || r->op->verb == OP_POP)
+    if (op_has(r->op->verb, OP_BODIES))
         call_add_number(&q->encoded, (int64_t)r->reply_bytes);
 }
 
-/* Of several on their way the first; what goes to a whole master says nothing of one bucket. */
+/* Of several on their way the first is the probe; a request to a whole master says nothing of
+ * one bucket. */
 static bool is_next_probe(const struct request *r)
 {
     const struct redis_bucket *b = bucket_of(r);
@@ -203,14 +202,14 @@ void request_send(struct request *r, struct redis_lane *lane)
         bucket_of(r)->probe = r;
 }
 
-/* Of the bucket that has waited longest for its turn. */
-static struct request *take_eager(struct redis_requests *q, struct redis_lane *lane,
-                                  unsigned kind)
+/* The next request of the bucket that has waited longest for its turn. */
+static struct request *take_runnable(struct redis_requests *q, struct redis_lane *lane,
+                                     unsigned kind)
 {
     struct list *link;
 
-    while ((link = list_first(&lane->eager[kind]))) {
-        struct request_line *line = CONTAINER_OF(link, struct request_line, eager);
+    while ((link = list_first(&lane->runnable[kind]))) {
+        struct request_line *line = CONTAINER_OF(link, struct request_line, runnable);
         const struct redis_bucket *b = &q->route->buckets[line->bucket];
         struct redis_held *held = can_send(b) ? redis_hold_first(&line->hold) : NULL;
 
@@ -231,7 +230,7 @@ static struct request *take_next(struct redis_requests *q, struct redis_lane *la
     struct request *r = NULL;
 
     for (unsigned i = 0; !r && i < REDIS_REPLY_KINDS; i++) {
-        r = take_eager(q, lane, lane->next_kind);
+        r = take_runnable(q, lane, lane->next_kind);
         lane->next_kind = (lane->next_kind + 1) % REDIS_REPLY_KINDS;
     }
     return r;
@@ -261,8 +260,9 @@ void requests_tried(struct request *r, bool is_answered_well)
 
 /* ---- submitting ---- */
 
-/* Now or not at all: that this node may act was asked for this moment. There are a few for each
- * bucket at most; were they to wait for room, an overload would keep what is due from moving.
+/* Sent now or not at all: whether this node may act was asked for this moment only. At most a
+ * few per bucket exist; they wait for no room, because then an overload would keep due jobs
+ * from moving.
  */
 static void submit_fenced(struct request *r)
 {
@@ -283,7 +283,7 @@ static bool is_refused(const struct request *r)
 {
     const struct redis_lane *lane = bucket_of(r)->lane;
 
-    return lane && redis_gate_refuses(&lane->gate) && !op_is_of_leases(r->op->verb);
+    return lane && redis_gate_refuses(&lane->gate) && !op_has(r->op->verb, OP_OF_LEASES);
 }
 
 static void hold(struct request *r)
@@ -298,15 +298,15 @@ static void hold(struct request *r)
         redis_gate_asked(&b->lane->gate);
 }
 
-/* What goes at once takes no place among those that wait. */
+/* A request that goes at once takes no place among those that wait. */
 static bool is_full(const struct redis_requests *q, bool goes_now)
 {
     return q->stats->held_bytes > q->options->bytes_max ||
            (!goes_now && q->stats->held >= q->options->held_max);
 }
 
-/* What the node says of jobs that it has handed out is not refused by the breaker: somebody
- * works on them, and would not be alone for long. */
+/* The breaker refuses no operation on jobs that the node has handed out: their consumers work
+ * on them, and without it a second one would get the job soon. */
 static void submit_for_anyone(struct request *r)
 {
     struct redis_requests *q = r->queue;
@@ -334,7 +334,7 @@ void redis_requests_submit(struct redis_requests *q, struct op *op)
     expect_reply(r);
     if (q->is_stopping)
         request_fail_later(r, STATUS_SHUTTING_DOWN);
-    else if (op_is_fenced(op->verb))
+    else if (op_has(op->verb, OP_FENCED))
         submit_fenced(r);
     else if (request_is_of_all_lanes(r))
         request_send_to_its_lane(r);
@@ -361,15 +361,15 @@ static void drop(struct request *r)
     request_fail_later(r, request_unsent(r, STATUS_UNAVAILABLE));
 }
 
-/* What only looks, and for nobody else, is not worth its answer. */
+/* An abandoned read, unless it is there for another op, need not run. */
 static bool is_of_no_use(const struct request *r)
 {
-    return r->is_abandoned && op_is_read(r->op->verb) && !r->op->is_ahead;
+    return r->is_abandoned && op_has(r->op->verb, OP_READS) && !r->op->is_ahead;
 }
 
-/* While there is a connection a write waits for room only, and its turn is about to come:
- * unless that connection turns out to be none. A large read waits for long, and then takes the
- * room of others. */
+/* A write that waits while there is a connection waits for room only, and its turn is near,
+ * unless the connection turns out to be dead. A large read waits long, and then takes the room
+ * of others. */
 void redis_requests_abandon(struct redis_requests *q, struct op *op)
 {
     struct request *r = op->waits;
@@ -421,7 +421,7 @@ bool request_hold_again(struct request *r)
 {
     struct redis_requests *q = r->queue;
 
-    if (q->is_stopping || op_is_fenced(r->op->verb) || request_is_of_all_lanes(r) ||
+    if (q->is_stopping || op_has(r->op->verb, OP_FENCED) || request_is_of_all_lanes(r) ||
         is_of_no_use(r))
         return false;
     q->stats->repeated++;
@@ -453,7 +453,7 @@ struct redis_requests *redis_requests_new(struct loop *loop,
             struct request_line *line = &q->lines[i][kind];
 
             redis_hold_init(&line->hold, q->timers, &stats->held, on_expired);
-            list_init(&line->eager);
+            list_init(&line->runnable);
             line->bucket = i;
         }
     }
@@ -485,7 +485,7 @@ void redis_requests_free(struct redis_requests *q)
     request_pool_fini(q);
     for (unsigned i = 0; i < REDIS_REPLY_KINDS * q->options->buckets; i++) {
         redis_hold_fini(&line_at(q, i)->hold);
-        list_remove(&line_at(q, i)->eager);
+        list_remove(&line_at(q, i)->runnable);
     }
     free(q);
 }
@@ -498,7 +498,7 @@ void redis_requests_opened(struct redis_requests *q, unsigned bucket)
 void redis_requests_shut(struct redis_requests *q, unsigned bucket)
 {
     for (unsigned kind = 0; kind < REDIS_REPLY_KINDS; kind++) {
-        list_remove(&q->lines[bucket][kind].eager);
+        list_remove(&q->lines[bucket][kind].runnable);
         drop_abandoned(&q->lines[bucket][kind].hold);
     }
 }

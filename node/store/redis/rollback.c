@@ -11,13 +11,13 @@
 
 #define INCARNATION_CHARS 88
 
-void redis_rollback_describe(const struct redis_rollback *o, char *text, size_t size)
+void redis_rollback_describe(const struct redis_rollback *r, char *text, size_t size)
 {
     snprintf(text, size,
              "this Redis has rolled back: in %u bucket%s something is missing (the counter had "
              "fallen by up to %lld); of the last pushes of this node %s%u are lost",
-             o->buckets, o->buckets == 1 ? "" : "s", (long long)o->fallen_by,
-             o->may_be_more ? "more than " : "", o->lost_pushes);
+             r->buckets, r->buckets == 1 ? "" : "s", (long long)r->fallen_by,
+             r->may_be_more ? "more than " : "", r->lost_pushes);
 }
 
 /* ---- asking ---- */
@@ -36,9 +36,9 @@ static void name_incarnation(const struct redis_incarnation *incarnation,
     snprintf(text, INCARNATION_CHARS, "%s:%s", incarnation->run_id, incarnation->history);
 }
 
-/* What the names of lives begin with that have gone on until this one:
- * redis_incarnation_goes_on(), as a script can tell it. The history of one that was no replica
- * says nothing: it changes with the first replica. */
+/* The common beginning of the names of all incarnations that go on into this one:
+ * redis_incarnation_goes_on() for a script. The history is left out for a Redis that was no
+ * replica: it changes with the first replica. */
 static void name_what_goes_on(const struct redis_incarnation *incarnation,
                               char text[INCARNATION_CHARS])
 {
@@ -84,17 +84,17 @@ static bool take(const redisReply *reply, struct raised *raised)
 
 static void count(struct redis_marks *marks, unsigned bucket, const struct raised *raised)
 {
-    struct redis_rollback *o = &marks->found;
+    struct redis_rollback *r = &marks->found;
     bool may_be_more = false;
 
     if (raised->fallen_by == 0 && !raised->is_lost)
         return;
-    o->buckets++;
-    if (raised->fallen_by > o->fallen_by)
-        o->fallen_by = raised->fallen_by;
+    r->buckets++;
+    if (raised->fallen_by > r->fallen_by)
+        r->fallen_by = raised->fallen_by;
     if (raised->is_lost)
-        o->lost_pushes += push_ledger_lost(marks->ledger, bucket, raised->ring, &may_be_more);
-    o->may_be_more |= may_be_more;
+        r->lost_pushes += push_ledger_lost(marks->ledger, bucket, raised->ring, &may_be_more);
+    r->may_be_more |= may_be_more;
     push_ledger_forget(marks->ledger, bucket);
 }
 
@@ -115,18 +115,18 @@ bool redis_rollback_take(struct redis_marks *marks, unsigned bucket,
 
 struct redis_marks *redis_marks_new(unsigned buckets)
 {
-    struct redis_marks *p = calloc(1, sizeof(*p));
+    struct redis_marks *m = calloc(1, sizeof(*m));
 
-    if (!p)
+    if (!m)
         abort();
-    p->ledger = push_ledger_new(buckets);
-    return p;
+    m->ledger = push_ledger_new(buckets);
+    return m;
 }
 
-void redis_marks_free(struct redis_marks *p)
+void redis_marks_free(struct redis_marks *m)
 {
-    if (!p)
+    if (!m)
         return;
-    push_ledger_free(p->ledger);
-    free(p);
+    push_ledger_free(m->ledger);
+    free(m);
 }

@@ -1,12 +1,12 @@
-/* Has this Redis rolled back: has it lost writes that it had acknowledged? What is asked of a
+/* Has this Redis rolled back: has it lost writes that it had acknowledged? The question to a
  * bucket that comes to a lane (route.h), and what its answer says (doc/redis.md).
  *
- * Of each bucket it asks two things: was the counter at least what was seen, and is the last
- * push of ours that has happened in the ring, or which of those before it are not. Whoever
- * comes first in an incarnation of Redis (durability.h) also raises the counter well above all
- * that can have been seen, fallen or not; later it is raised only where it has fallen. What
- * comes of buckets that are asked together is told once; also where the connection was lost
- * before all had answered, and the next one brings the rest.
+ * Each bucket is asked two things: is the counter at least the highest that was seen; and is
+ * this node's last done push in the ring, or which pushes before it are not. The first node in
+ * an incarnation of Redis (durability.h) also raises the counter well above all that can have
+ * been seen, fallen or not; later the counter is raised only where it has fallen. The findings
+ * of buckets that are asked together are told once, even where a lost connection divides the
+ * answers.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_ROLLBACK_H
 #define DUEQ_NODE_STORE_REDIS_ROLLBACK_H
@@ -25,16 +25,17 @@ struct script_call;
 struct script_keys;
 
 struct redis_rollback {
-    unsigned buckets;  /* whose counter, or ledger, had fallen back */
-    int64_t fallen_by; /* the counter that had most; ids and stamps, so about as many events */
+    unsigned buckets;     /* whose counter or ledger had fallen back */
+    int64_t fallen_by;    /* the most of any counter; it counts ids and stamps, so about as many
+                           * events */
     unsigned lost_pushes; /* of this node's last acknowledged ones: gone for certain */
-    bool may_be_more;     /* all that are remembered of a bucket are, and there were others */
+    bool may_be_more; /* all that are remembered of a bucket are lost, and there were others */
 };
 
 /* Is there anything to tell? */
-static inline bool redis_rollback_is_found(const struct redis_rollback *o)
+static inline bool redis_rollback_is_found(const struct redis_rollback *r)
 {
-    return o->buckets > 0;
+    return r->buckets > 0;
 }
 
 /* The question, to a Redis in this incarnation. */
@@ -42,17 +43,17 @@ void redis_rollback_ask(const struct redis_marks *marks, struct script_call *cal
                         const struct script_keys *keys, unsigned bucket,
                         const struct redis_incarnation *incarnation);
 
-/* Its answer, noted in the marks. False: it is none. */
+/* Notes the question's answer in the marks. False: the reply is no such answer. */
 bool redis_rollback_take(struct redis_marks *marks, unsigned bucket,
                          const struct redis_incarnation *incarnation,
                          const struct redisReply *reply);
 
 /* For the log. */
-void redis_rollback_describe(const struct redis_rollback *o, char *text, size_t size);
+void redis_rollback_describe(const struct redis_rollback *r, char *text, size_t size);
 
-/* What this node has seen of each bucket, whichever Redis it was in: the highest counter, its
- * own last pushes, and the incarnation of Redis (durability.h) in which it was last compared
- * with that (rollback.h). The store's, for its life; lanes come and go.
+/* What this node has seen of each bucket, at whichever Redis: the highest counter, the node's
+ * last pushes, and the incarnation of Redis (durability.h) they were last compared in. The
+ * store's, for its life; lanes come and go.
  */
 
 #define REDIS_MARKS_BUCKETS_MAX 128
@@ -66,13 +67,13 @@ struct redis_marks {
 
 /* 1 to REDIS_MARKS_BUCKETS_MAX buckets. */
 struct redis_marks *redis_marks_new(unsigned buckets);
-void redis_marks_free(struct redis_marks *p); /* NULL is fine */
+void redis_marks_free(struct redis_marks *m); /* NULL is fine */
 
 /* Remembers the highest counter seen in a bucket's answers. */
-static inline void redis_marks_saw(struct redis_marks *p, unsigned bucket, int64_t counter)
+static inline void redis_marks_saw(struct redis_marks *m, unsigned bucket, int64_t counter)
 {
-    if (counter > p->seen[bucket])
-        p->seen[bucket] = counter;
+    if (counter > m->seen[bucket])
+        m->seen[bucket] = counter;
 }
 
 #endif

@@ -14,11 +14,11 @@
 #define PAUSE_MS     20   /* a key moves in less, a slot in more */
 #define AGAIN_MAX_MS 250  /* of a bucket in trouble, between two questions */
 #define PATIENCE_MS  1000 /* most slots have moved by then */
-#define QUIET_MS     3000 /* no pause for so long, and the trouble is over */
+#define QUIET_MS     3000 /* without a pause, and the trouble is over */
 #define SAY_MS       60000
 #define HOPS_MAX     3 /* more in a row, and two masters name each other */
 
-/* One for each bucket that is asked, for as long as it is on its way: the bucket may have gone
+/* A question to a bucket, while in flight. Its own memory, because the bucket may have gone
  * elsewhere meanwhile. */
 struct raise_question {
     struct redis_call call;
@@ -65,7 +65,7 @@ static void tell_rollback(struct redis_route *r)
     r->events.on_rollback(r->events.arg, &found);
 }
 
-/* All that were asked have answered, or have gone elsewhere. */
+/* Ends the round when all buckets asked have answered, or have gone elsewhere. */
 static void end_round(struct redis_route *r, struct redis_lane *l)
 {
     if (!r->is_ours || l->raising > 0 || !l->is_ready || !redis_link_is_open(l->link))
@@ -152,8 +152,8 @@ static bool redirect(struct redis_bucket *b, const redisReply *reply)
     return true;
 }
 
-/* A key of the bucket is of a wrong type: the script names it. The other buckets have nothing
- * to do with that. Said once, until the bucket comes to a lane anew. */
+/* A key of the bucket is of a wrong type: the script names it. The other buckets go on. Logged
+ * once, until the bucket comes to a lane anew. */
 static bool is_damaged(struct redis_bucket *b, const redisReply *reply)
 {
     char trouble[sizeof(b->trouble)];
@@ -217,7 +217,7 @@ static void ask(struct redis_bucket *b)
     redis_link_send(l->link, &q->call, call.argc, call.argv, call.lens);
 }
 
-/* Where its link has just been given up the lane is about to be closed. */
+/* A lane whose link has just been given up is about to be closed. */
 static void raise_bucket(struct redis_bucket *b)
 {
     struct redis_lane *l = b->lane;
@@ -277,7 +277,7 @@ static void on_timer(struct timer *timer)
     }
 }
 
-/* Of many at once, one. */
+/* Where many buckets are in trouble at once, one is logged. */
 static void say_trouble(struct redis_bucket *b)
 {
     struct redis_route *r = b->route;
@@ -289,7 +289,7 @@ static void say_trouble(struct redis_bucket *b)
              b->number, b->trouble);
 }
 
-/* Whoever waits for it is told; and it is asked whether it can go on. */
+/* Tells all who wait for the bucket; then asks the bucket whether it can go on. */
 static void give_up(struct redis_bucket *b)
 {
     say_trouble(b);

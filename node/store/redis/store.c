@@ -1,4 +1,4 @@
-/* What a store on Redis is told, and what it does without being told. */
+/* The parts of a store on Redis put together, and their events. */
 #include "node/store/redis/store.h"
 
 #include <stdio.h>
@@ -56,8 +56,8 @@ struct redis_store_options redis_store_defaults(void)
     };
 }
 
-/* What belongs to what: the lanes and the route of buckets to them, the requests that travel on
- * them, the subscription beside them; and what all of them together mean for the node.
+/* The parts: lanes, the route of buckets to them, the requests that travel on them, the
+ * subscription beside them. Together they say whether the store is up.
  */
 
 /* ---- up and down ---- */
@@ -69,7 +69,7 @@ static void tell_rollback(struct redis_store *s)
         s->port.events.on_rollback(s->port.events.arg);
 }
 
-/* All are reached from on_up on, but for those that are told otherwise. */
+/* on_up means all buckets but those that on_bucket names after it. */
 static void tell_up(struct redis_store *s)
 {
     for (unsigned i = 0; i < s->options.buckets; i++)
@@ -166,7 +166,7 @@ static void on_route_turned(void *arg, struct redis_lane *l)
 
 /* ---- what a lane says ---- */
 
-/* One that answers is enough: only its own buckets are with a silent one. */
+/* One master that answers is enough: a silent one stops only its own buckets. */
 static void look_at_silence(struct redis_store *s)
 {
     bool is_silent = false, was_silent = s->stats.silent_since_mono_ms != 0;
@@ -231,7 +231,7 @@ void redis_store_refused(void *arg, const char *why)
         s->options.on_refused(s->options.arg, why);
 }
 
-/* Of all breakers the one that is worst: open, half open, closed. */
+/* Shows the worst of all breakers: open, half open, closed. */
 static void take_breaker(struct redis_store_stats *stats, const struct redis_breaker *b)
 {
     static const int badness[BREAKER_STATES] = {
@@ -243,7 +243,7 @@ static void take_breaker(struct redis_store_stats *stats, const struct redis_bre
     stats->breaker_since_mono_ms = b->since_mono_ms;
 }
 
-/* Each word once, until it changes. */
+/* Logs each weakness once, until it changes. */
 static void say_weak(unsigned come, unsigned gone)
 {
     for (unsigned w = 0; w < WEAKNESS_COUNT; w++) {
@@ -316,7 +316,7 @@ static void on_topic_settings(void *arg, struct bytes topic)
         s->port.events.on_settings(s->port.events.arg, topic);
 }
 
-/* Nobody but nodes of this version writes there, but anybody could. */
+/* Only nodes publish hints, but anybody could. */
 static void on_hint(void *arg, unsigned bucket, unsigned share, int64_t wait_ms)
 {
     struct redis_store *s = arg;
@@ -325,7 +325,7 @@ static void on_hint(void *arg, unsigned bucket, unsigned share, int64_t wait_ms)
         s->port.events.on_hint(s->port.events.arg, bucket, share, wait_ms);
 }
 
-/* Buckets. */
+/* A beat weighs its lane's buckets. */
 static unsigned weigh(void *arg, const struct redis_beat *beat)
 {
     const struct redis_lane *l = CONTAINER_OF(beat, struct redis_lane, beat);
@@ -406,7 +406,7 @@ static void make_route(struct redis_store *s)
     redis_route_init(&s->route, &keys, s->marks, &s->loop->timers, &events);
 }
 
-/* One Redis has all. */
+/* One Redis has all buckets. */
 static void make_only_lane(struct redis_store *s)
 {
     struct redis_lane *l = redis_store_make_lane(s, redis_follow_address(s->follow));

@@ -1,8 +1,8 @@
-/* Which lanes there are, and by which of them each bucket is to go: with one Redis, one; of a
- * Redis Cluster, one for each master that the map names, or that an answer names (MOVED).
+/* The lanes, and which bucket goes by which. One Redis is one lane; a Redis Cluster has a lane
+ * for each master that the map, or an answer (MOVED), names.
  *
- * A bucket stays with a lane that works until the one that is named for it is ready, too: an
- * old map does no harm, and a master that has lost a bucket says so itself.
+ * A bucket stays with a working lane until the lane newly named for it is ready, too: so an old
+ * map does no harm, and a master that has lost a bucket says so itself.
  */
 #include "node/store/redis/store_private.h"
 
@@ -90,7 +90,7 @@ static void on_sweep(struct timer *timer)
     redis_store_lanes_turned(s);
 }
 
-/* It is still being called back from. */
+/* In a later turn: the lane is still calling back. */
 void redis_store_lane_gone(struct redis_store *s)
 {
     timer_arm(&s->loop->timers, &s->sweep, 0);
@@ -147,7 +147,7 @@ static void take_ready_lanes(struct redis_store *s)
     }
 }
 
-/* It may have been given dq:meta after its handshake had begun. */
+/* The lane may have been given dq:meta after its handshake had begun. */
 void redis_store_lane_ready(struct redis_store *s, struct redis_lane *l)
 {
     bool is_first = l->has_shown_meta && !s->route.is_ours;
@@ -171,7 +171,8 @@ static const char *name_of(const struct redis_lane *l)
     return l ? l->name : "nobody";
 }
 
-/* All that have gone the way of the first one, which has been named before. */
+/* Logs in one line all buckets that moved like bucket `first`, from the same lane to the
+ * same. */
 static void say_moved(const struct redis_store *s, struct redis_lane *const *before,
                       unsigned first)
 {
@@ -198,7 +199,7 @@ static bool is_said(const struct redis_store *s, struct redis_lane *const *befor
     return false;
 }
 
-/* Not where the first map names them. */
+/* Not for the first map. */
 static void say_all_moved(const struct redis_store *s, struct redis_lane *const *before)
 {
     for (unsigned i = 0; i < s->options.buckets; i++) {
@@ -209,8 +210,8 @@ static void say_all_moved(const struct redis_store *s, struct redis_lane *const 
 
 /* ---- what the map says ---- */
 
-/* A map may be older than what MOVED has said; one after the other, as they come where a bucket
- * is missing, they take a second. */
+/* A map may be older than a MOVED: TOLD_MAPS maps may contradict, which take a second while a
+ * bucket is missing. */
 static void name_bucket(struct redis_store *s, unsigned bucket, struct redis_lane *by_map)
 {
     if (s->named[bucket] == by_map)
@@ -290,7 +291,7 @@ enum status redis_store_make_map(struct redis_store *s)
 
 /* ---- wake-ups ---- */
 
-/* Rank 0: the last one. 2: behind it, so that all have their turn. */
+/* Rank 0: the last place. 2: those behind it, so that all have their turn. */
 static bool is_better_place(const struct redis_lane *a, int rank_a, const struct redis_lane *b,
                             int rank_b)
 {
@@ -301,8 +302,8 @@ static bool is_better_place(const struct redis_lane *a, int rank_a, const struct
     return rank_a > rank_b;
 }
 
-/* At the one where the least is missed that is ready, as far as is known; else at the first
- * that will be. But not where the last subscription was lost if there is another. */
+/* Subscribes at the ready master that misses the least, as far as is known; else at the first
+ * one to get ready. But not where the last subscription was lost, if there is another. */
 void redis_store_look_for_wakeups(void *arg)
 {
     struct redis_store *s = arg;

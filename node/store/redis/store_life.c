@@ -1,4 +1,4 @@
-/* What is told of a store on Redis, and of each master. */
+/* What a store on Redis reports of itself and of each master; the port; beginning and end. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -83,7 +83,7 @@ const char *redis_store_bucket_why(const struct redis_store *s, unsigned bucket,
     return why_not(b->lane);
 }
 
-/* Of the first bucket: all are missing. */
+/* The reason of the first bucket stands for all: none is reached. */
 static const char *why_nothing_is_reached(const struct redis_store *s)
 {
     const char *address;
@@ -102,7 +102,7 @@ const char *redis_store_why(const struct redis_store *s)
     return s->route.reached > 0 ? redis_wakeups_why(s->wakeups) : why_nothing_is_reached(s);
 }
 
-/* One that takes writes is enough: only what is with the others stands still. */
+/* One master that takes writes is enough: only the others' buckets stand still. */
 const char *redis_store_refuses_writes(const struct redis_store *s)
 {
     const char *why = NULL;
@@ -122,7 +122,7 @@ const char *redis_store_refuses_writes(const struct redis_store *s)
     return why;
 }
 
-/* A store on Redis: what its owner asks of it, its beginning and its end. */
+/* What the store's owner asks of it, its beginning and its end. */
 
 /* ---- the port ---- */
 
@@ -195,7 +195,7 @@ void redis_store_free(struct redis_store *s)
     free(s);
 }
 
-/* The requests and the lanes borrow them. */
+/* Changes the options in place: the requests and the lanes borrow them. */
 void redis_store_reload(struct redis_store *s, const struct redis_store_options *options)
 {
     s->options.hold_ms = options->hold_ms;
@@ -206,6 +206,11 @@ void redis_store_reload(struct redis_store *s, const struct redis_store_options 
     redis_requests_reload(s->requests);
     LIST_EACH (link, &s->lanes)
         redis_lane_reload(redis_store_lane_of(link));
+}
+
+void redis_store_stood_still(struct redis_store *s)
+{
+    redis_wakeups_prove_all(s->wakeups);
 }
 
 /* ---- life ---- */

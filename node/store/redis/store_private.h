@@ -1,6 +1,6 @@
-/* A store on Redis from inside: store.c has the parts and what they say, store_cluster.c which
- * lanes there are where there are several, store_life.c what is told of it, store_life.c the
- * port, its beginning and its end, store.c what it is told.
+/* A store on Redis from inside. store.c: the parts and their events. store_cluster.c: the
+ * lanes, where there are several. store_life.c: the port, its beginning and end, and its
+ * reports.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_STORE_PRIVATE_H
 #define DUEQ_NODE_STORE_REDIS_STORE_PRIVATE_H
@@ -23,21 +23,21 @@ struct redis_store {
     struct list lanes; /* oldest first */
     struct redis_requests *requests;
     struct redis_wakeups *wakeups;
-    struct redis_follow *follow;   /* of one lane; NULL: the map says which there are */
+    struct redis_follow *follow;   /* of the one lane; NULL: the map names the lanes */
     struct redis_cluster_map *map; /* NULL: there is one lane */
     struct redis_lane
         *named[REDIS_MARKS_BUCKETS_MAX]; /* by the map, or by MOVED since; or NULL */
     unsigned char
-        told[REDIS_MARKS_BUCKETS_MAX]; /* by MOVED: so many maps may contradict it still */
+        told[REDIS_MARKS_BUCKETS_MAX]; /* by MOVED: how many maps may still contradict */
     unsigned lanes_made;
-    bool is_looking;    /* for a master to hear wake-ups at: none was ready */
+    bool is_looking;    /* for a master to subscribe at: none was ready */
     struct timer sweep; /* lanes that have stopped go */
     struct redis_store_stats stats;
     struct redis_state_log state_log;
     char up_at[REDIS_ADDRESS_CHARS];               /* the Redis that was up last */
     bool is_told_reached[REDIS_MARKS_BUCKETS_MAX]; /* to the port's owner; while it is up */
-    bool has_rolled_back; /* it rolled back, and the port's owner does not know */
-    bool is_refused;      /* it was said; not again before the next handshake is done */
+    bool has_rolled_back; /* Redis rolled back, and the port's owner is not told yet */
+    bool is_refused;      /* on_refused was called; not again before a handshake is done */
     bool is_stopping;
     bool is_ending;         /* nothing is on its way any more: the parts stop */
     unsigned parts_running; /* while stopping: on_stopped is called when all have stopped */
@@ -45,10 +45,10 @@ struct redis_store {
     void *stopped_arg;
 };
 
-/* What is wrong goes to the log. */
+/* Logs what is wrong. */
 enum status redis_store_check(const struct redis_store_options *options) MUST_CHECK;
 
-/* All parts, none of them started. BAD_CONFIG: the address is none, and nothing is made. */
+/* Makes all parts, starts none. BAD_CONFIG: the address is none, and nothing is made. */
 enum status redis_store_make_parts(struct redis_store *s) MUST_CHECK;
 
 static inline struct redis_lane *redis_store_lane_of(struct list *link)
@@ -62,10 +62,10 @@ static inline struct redis_lane *redis_store_lane_of(struct list *link)
 struct redis_lane *redis_store_make_lane(struct redis_store *s,
                                          const struct redis_address *address);
 
-/* What of all lanes together is shown has changed, perhaps. */
+/* What is shown of all lanes together has perhaps changed. */
 void redis_store_lanes_turned(void *arg);
 
-/* One of the parts that the end waits for. */
+/* One of the parts that a stop waits for has stopped. */
 void redis_store_part_stopped(void *arg);
 void redis_store_refused(void *arg, const char *why);
 
@@ -80,11 +80,11 @@ void redis_store_lane_ready(struct redis_store *s, struct redis_lane *l);
 /* A lane was lost, or could not be reached. */
 void redis_store_lane_lost(struct redis_store *s);
 
-/* It is retired, and gone. */
+/* A retired lane has stopped. */
 void redis_store_lane_gone(struct redis_store *s);
 
-/* What a request or a question of the route was answered: the bucket is there; or (NULL)
- * nowhere. */
+/* An answer to a request, or to a question of the route: the bucket is at `to` (moved), or
+ * nowhere (`to` NULL, and lost). */
 void redis_store_moved(void *arg, unsigned bucket, const struct redis_address *to);
 void redis_store_lost(void *arg, unsigned bucket);
 

@@ -61,7 +61,7 @@ void redis_state_log_turned(struct redis_state_log *l, enum redis_store_state st
 
 #define TO_DO "rename the key away (doc/store.md, Keys of a wrong type)"
 
-/* Is it news? Then it is said from now on. */
+/* Is `wrong` news? Then it counts as logged from now on. */
 static bool is_news(struct redis_said *last, int64_t now_mono_ms, struct bytes wrong)
 {
     char text[sizeof(last->wrong)];
@@ -78,10 +78,10 @@ static bool is_news(struct redis_said *last, int64_t now_mono_ms, struct bytes w
 /* The scripts' own errors begin so. */
 static bool names_what_is_wrong(const struct op *op, const char *error)
 {
-    return op_is_fenced(op->verb) && !strncmp(error, "DUEQ ", 5);
+    return op_has(op->verb, OP_FENCED) && !strncmp(error, "DUEQ ", 5);
 }
 
-/* An audit is of one topic, all others of the bucket. */
+/* An audit is of one topic, all other ops are of the bucket. */
 static void name_wrong_key(struct redis_throttle *t, int64_t now_mono_ms, const struct op *op,
                            const char *wrong)
 {

@@ -1,4 +1,4 @@
-/* What the log is told of Redis, throttled: of its answers, and of the store's state.
+/* Log lines about Redis, throttled: its answers, and the store's state.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_THROTTLE_H
 #define DUEQ_NODE_STORE_REDIS_THROTTLE_H
@@ -11,11 +11,11 @@
 #include "node/store/redis/rollback.h"
 #include "node/store/redis/store.h"
 
-/* What the log is told of the store's state.
+/* Log lines about the store's state.
  *
- * "up, but hears no wake-ups" is passed through with each loss and each new connection, because
- * one of the two links is always the first: it is said only when it lasts. What has been said
- * already is not said again.
+ * "up, but hears no wake-ups" comes with each loss and each new connection, because one of the
+ * two links is always the first: it is logged only when it lasts. A state is not logged twice
+ * in a row.
  */
 
 struct redis_state_log {
@@ -31,12 +31,12 @@ void redis_state_log_fini(struct redis_state_log *l);
 void redis_state_log_turned(struct redis_state_log *l, enum redis_store_state state,
                             enum log_level level);
 
-/* What the log is told of Redis's answers. Errors come by the thousand: the first is said, then
- * only how many there were. What is wrong in the data of a bucket is found again with every
- * scan: it is said once, and again where it is still there an hour later.
+/* Log lines about Redis's answers. Errors come by the thousand: the first is logged, then only
+ * how many there were. Every scan finds wrong data in a bucket again: it is logged once, and
+ * again where it is still there an hour later.
  */
 
-/* What was said of a bucket last. */
+/* What was logged of a bucket last. */
 struct redis_said {
     char wrong[112]; /* its beginning; "": nothing yet */
     int64_t said_mono_ms;
@@ -50,12 +50,12 @@ struct redis_throttle {
     struct redis_said topics[REDIS_MARKS_BUCKETS_MAX]; /* the last topic of each bucket */
 };
 
-/* `op` was answered with this error. Where it is the leader's and names what is wrong in the
- * bucket, so does the line, with what to do. */
+/* `op` was answered with this error. Where the leader's op names what is wrong in the bucket,
+ * the line does, too, with what to do. */
 void redis_throttle_error(struct redis_throttle *t, int64_t now_mono_ms, const struct op *op,
                           const char *error);
 
-/* Of a scan that was answered well; perhaps it left topics alone. */
+/* A scan was answered well; perhaps it left topics alone. */
 void redis_throttle_scanned(struct redis_throttle *t, int64_t now_mono_ms,
                             const struct op *scan);
 

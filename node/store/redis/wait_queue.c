@@ -27,7 +27,7 @@ static void say_closed(const struct redis_gate *g)
              (long long)(g->breaker.since_mono_ms - g->tripped_mono_ms));
 }
 
-/* What has changed is said and shown. */
+/* Logs a change of state, and shows it in the stats. */
 static void note(struct redis_gate *g)
 {
     static void (*const say[BREAKER_STATES])(const struct redis_gate *g) = {
@@ -47,7 +47,7 @@ static void note(struct redis_gate *g)
     say[g->breaker.state](g);
 }
 
-/* Who asked may have given up, and left nobody who waits. */
+/* Requests may have been given up, so that none waits any more. */
 static void look(struct redis_gate *g)
 {
     int64_t now = timers_now(g->timers);
@@ -95,8 +95,8 @@ void redis_gate_fini(struct redis_gate *g)
     timer_disarm(g->timers, &g->timer);
 }
 
-/* The timer that is armed already fires too soon where answers have come since: then it is
- * armed again. So it costs nothing while all goes well. */
+/* An armed timer is left alone: where answers have come since, it fires too soon and is armed
+ * again. So it costs nothing while all goes well. */
 void redis_gate_asked(struct redis_gate *g)
 {
     breaker_asked(&g->breaker, timers_now(g->timers));
@@ -141,8 +141,8 @@ struct redis_held *redis_hold_first(struct redis_hold *h)
     return link ? CONTAINER_OF(link, struct redis_held, link) : NULL;
 }
 
-/* Taking the first one leaves the timer as it is: it fires too soon then, and finds nothing. Of
- * two that came back the second's time may end first: he goes with the other. */
+/* Taking the first entry leaves the timer as it is: it fires too soon then, and finds nothing.
+ * Of two that came back the second's time may end first: it ends with the first. */
 static void watch(struct redis_hold *h)
 {
     const struct redis_held *first = redis_hold_first(h);
@@ -183,7 +183,7 @@ static void set_time(struct redis_hold *h, struct redis_held *held, int64_t ms)
         held->until_mono_ms = timers_now(h->timers) + ms;
 }
 
-/* Else those that come now would wait as long as who stands before them. */
+/* Else new entries would wait as long as those before them. */
 void redis_hold_limit(struct redis_hold *h, int64_t ms)
 {
     int64_t latest_mono_ms = timers_now(h->timers) + ms;
@@ -213,7 +213,7 @@ static bool is_before(const struct redis_hold *h, const struct list *link,
            CONTAINER_OF(link, struct redis_held, link)->number < held->number;
 }
 
-/* They come back in order, but for a few: mostly it is behind the last one. */
+/* Most entries come back in order: the place is mostly behind the last one put back. */
 static struct list *place_of(struct redis_hold *h, const struct redis_held *held)
 {
     struct list *place = is_before(h, h->back, held) ? h->back : &h->list;
@@ -260,38 +260,8 @@ bool redis_hold_is_empty(const struct redis_hold *h)
 
 /* ---- what is sent again ---- */
 
-bool redis_may_say_again(enum op_verb verb)
-{
-    static const bool may[OP_COUNT] = {
-        /* They only look. */
-        [OP_GET] = true,
-        [OP_LIST] = true,
-        [OP_STATS] = true,
-        [OP_OWNER] = true,
-        [OP_TOPICS] = true,
-        [OP_SETTINGS] = true,
-        [OP_TRACE] = true,
-        [OP_PLACES] = true,
-        /* A reservation that no consumer has heard of ends by itself and counts no try. */
-        [OP_POP] = true,
-        /* They do nothing to a lease that is not valid any more, and the same to one that is.
-         */
-        [OP_DELIVERED] = true,
-        [OP_KEEP] = true,
-        [OP_RETURN] = true,
-        [OP_TOUCH] = true,
-        /* A lease is valid once; see below. */
-        [OP_ACK] = true,
-        /* It is in the ledger (push_ledger.h), or it has not happened. */
-        [OP_PUSH] = true,
-    };
-
-    assert(verb < OP_COUNT);
-    return may[verb];
-}
-
-/* The job is gone: this consumer alone could acknowledge it, and nobody else wants it. Where
- * its id lives it may have begun a new life since. */
+/* A missing job means OK: only this consumer could acknowledge it. Where the id lives, it may
+ * be a new job by now. */
 static enum status acked_again(enum status status)
 {
     if (status == STATUS_NOT_FOUND)

@@ -1,5 +1,6 @@
-/* Operations that wait for Redis: the gate decides whether one goes now, waits or is refused;
- * what waits is held for a limited time; what a lost connection left unanswered is sent again.
+/* Operations that wait for Redis. The gate decides whether an operation goes now, waits or is
+ * refused. The hold keeps waiting ones for a limited time. Those that a lost connection left
+ * unanswered are sent again.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_WAIT_QUEUE_H
 #define DUEQ_NODE_STORE_REDIS_WAIT_QUEUE_H
@@ -14,12 +15,12 @@
 #include "node/store/redis/wire/link.h"
 #include "node/store/redis/store.h"
 
-/* The circuit breaker of a lane at work (breaker.h): its timer, its lines in the log. Here it
- * is decided whether an operation goes now, waits, or is refused.
+/* The circuit breaker of a lane at work (breaker.h): its timer, its lines in the log, and the
+ * decision whether an operation goes now, waits, or is refused.
  */
 
 struct redis_gate_events {
-    void (*on_turned)(void *arg);     /* the breaker's state is another */
+    void (*on_turned)(void *arg);     /* the breaker's state has changed */
     bool (*is_waited_for)(void *arg); /* is anything in flight here, or held? */
     bool (*is_idle)(void *arg);       /* is the connection good, with nothing in flight? */
     void (*on_try)(void *arg);        /* it was OPEN long enough: what is held may go */
@@ -37,12 +38,13 @@ struct redis_gate {
     int64_t tripped_mono_ms;       /* when it opened last */
 };
 
-/* All are borrowed; of the options only now. In the stats it counts how often it opens. */
+/* All are borrowed, `options` for this call only. `stats` counts how often the breaker
+ * opens. */
 void redis_gate_init(struct redis_gate *g, const struct redis_store_options *options,
                      struct redis_store_stats *stats, const struct redis_link *link,
                      struct timers *timers, const struct redis_gate_events *events);
 
-/* The breaker's numbers are others; its state stays, but for silence that is now too long. */
+/* The breaker's numbers have changed; its state stays, unless the silence is now too long. */
 void redis_gate_reload(struct redis_gate *g, const struct redis_store_options *options);
 void redis_gate_fini(struct redis_gate *g);
 
@@ -54,12 +56,12 @@ void redis_gate_lost(struct redis_gate *g, bool is_late);
 bool redis_gate_passes(const struct redis_gate *g, unsigned in_flight);
 bool redis_gate_refuses(const struct redis_gate *g);
 
-/* Who waits for Redis: first come, first out, and each only for a limited time.
+/* The waiting list: first come, first out, and each only for a limited time.
  *
- * Who was sent and comes back goes where he was: before all that came after him, whatever the
- * order of coming back. His time goes on from when he waited first.
+ * An entry that was sent and comes back gets its old place: before all that came after it,
+ * whatever the order of coming back. Its time runs from its first wait.
  *
- * Pure but for the timers. Who waits is on this list and on no other.
+ * Pure but for the timers. A waiting entry is on this list and on no other.
  */
 
 /* The caller embeds it. */
@@ -72,10 +74,11 @@ struct redis_held {
 struct redis_hold {
     struct timers *timers;
     struct list list;  /* oldest first */
-    struct list *back; /* who came back last, and is still here; or the list's head */
+    struct list *back; /* the one put back last that is still here; or the list's head */
     struct timer timer;
     uint64_t *gauge; /* how many */
-    /* Its time is over, and it is the caller's again. Others may be added and taken in here. */
+    /* The time of `held` is over, and it is the caller's again. Others may be added and taken
+     * in here. */
     void (*on_expired)(struct redis_hold *h, struct redis_held *held);
 };
 
@@ -84,30 +87,22 @@ void redis_hold_init(struct redis_hold *h, struct timers *timers, uint64_t *gaug
                      void (*on_expired)(struct redis_hold *h, struct redis_held *held));
 void redis_hold_fini(struct redis_hold *h); /* empty */
 
-/* Of all that wait at a time `ms` is the same; see redis_hold_limit(). */
+/* `ms` is the same for all that wait; see redis_hold_limit(). */
 void redis_hold_add(struct redis_hold *h, struct redis_held *held, int64_t ms);
 struct redis_held *redis_hold_first(struct redis_hold *h); /* the oldest; NULL: none */
 struct redis_held *redis_hold_take(struct redis_hold *h);  /* the same, and it waits no more */
 
-/* He was sent, and waits again. */
+/* `held` was sent, and waits again. */
 void redis_hold_put_back(struct redis_hold *h, struct redis_held *held, int64_t ms);
 
-/* From now on `ms` is another: nobody waits for longer than that. */
+/* From now on nobody waits for longer than `ms`. */
 void redis_hold_limit(struct redis_hold *h, int64_t ms);
 
-/* He waits no more. */
+/* `held` waits no more. */
 void redis_hold_remove(struct redis_hold *h, struct redis_held *held);
 bool redis_hold_is_empty(const struct redis_hold *h);
 
-/* What can be said to Redis again, when its answer is lost, and what the second answer means
- * (doc/redis.md). Pure.
- */
-
-/* May an operation that may have run be sent once more? What a leader alone may do is left to
- * whoever sent it, which is asked again whether it may. */
-bool redis_may_say_again(enum op_verb verb);
-
-/* Of an answer to what has perhaps run before: what it means for the first time. */
+/* What the answer to a retry, `status`, says of the first try. */
 enum status redis_retried_status(enum op_verb verb, enum status status);
 
 #endif

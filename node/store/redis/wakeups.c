@@ -21,23 +21,28 @@ struct redis_wakeups {
     char word[20]; /* what the words of all beats begin with */
 };
 
-#define HINT_BYTES  32
-#define SOON_MIN_MS 250
+#define HINT_BYTES     32
+#define SOON_MIN_MS    250
+#define STALL_PROOF_MS 500 /* a machine that let us stand still may be slow */
 
 static void beat_later(struct redis_wakeups *w)
 {
     timer_arm(&w->loop->timers, &w->timer, w->options.timeout_ms);
 }
 
-static void beat_soon(struct redis_wakeups *w)
+static void beat_within(struct redis_wakeups *w, int64_t ms)
 {
     struct timers *timers = &w->loop->timers;
-    int64_t ms = w->options.timeout_ms / 4;
 
     if (ms < SOON_MIN_MS)
         ms = SOON_MIN_MS;
     if (!timer_is_armed(&w->timer) || w->timer.due_mono_ms > timers_now(timers) + ms)
         timer_arm(timers, &w->timer, ms);
+}
+
+static void beat_soon(struct redis_wakeups *w)
+{
+    beat_within(w, w->options.timeout_ms / 4);
 }
 
 static struct redis_beat *beat_of(struct list *link)
@@ -90,8 +95,8 @@ static void say_unheard(const struct redis_wakeups *w, const struct redis_beat *
              b->is_unheard ? " not" : " again", here);
 }
 
-/* One whose PUBLISH is not answered waits for its command link, which has deadlines of its own.
- * The first that was not heard; NULL: there is none. */
+/* Returns the first beat that was not heard; NULL: none. A beat whose PUBLISH is not answered
+ * is not judged: its command link has deadlines of its own. */
 static struct redis_beat *note_unheard(struct redis_wakeups *w)
 {
     struct redis_beat *first = NULL;
@@ -111,7 +116,8 @@ static struct redis_beat *note_unheard(struct redis_wakeups *w)
     return first;
 }
 
-/* `missed` hangs on what is not heard here. Is less missed elsewhere, as far as is known? */
+/* `missed` is the weight of the beats not heard here. Is less missed elsewhere, as far as is
+ * known? */
 static bool is_better_elsewhere(struct redis_wakeups *w, unsigned missed)
 {
     const struct redis_address *here = redis_link_address(w->link);
@@ -165,7 +171,7 @@ static void give_up(struct redis_wakeups *w, const struct redis_beat *b)
     redis_link_reset(w->link, why);
 }
 
-/* Where it stays though not all is heard. */
+/* The subscription stays, though not all beats are heard. */
 static void look_after_unheard(struct redis_wakeups *w)
 {
     LIST_EACH (link, &w->beats) {
@@ -180,10 +186,20 @@ static void look_after_unheard(struct redis_wakeups *w)
     }
 }
 
+/* Its answer is still awaited: the command link may wait for the network, too. */
+static bool is_one_unanswered(const struct redis_wakeups *w)
+{
+    LIST_EACH (link, &w->beats)
+        if (beat_of(link)->is_publishing)
+            return true;
+    return false;
+}
+
 static void on_timer(struct timer *timer)
 {
     struct redis_wakeups *w = CONTAINER_OF(timer, struct redis_wakeups, timer);
     const struct redis_beat *unheard;
+    bool is_open_question = is_one_unanswered(w);
 
     if (!w->is_up) {
         redis_link_reset(w->link, "no answer to SUBSCRIBE");
@@ -196,7 +212,7 @@ static void on_timer(struct timer *timer)
     }
     LIST_EACH (link, &w->beats)
         publish(w, beat_of(link));
-    if (unheard) {
+    if (unheard || is_open_question) {
         beat_soon(w);
         look_after_unheard(w);
     } else {
@@ -270,7 +286,7 @@ static void take_beat(struct redis_wakeups *w, struct bytes payload)
     }
 }
 
-/* ">bucket share ms"; anything else is nobody's. */
+/* ">bucket share ms"; anything else is ignored. */
 static void take_hint(struct redis_wakeups *w, struct bytes payload)
 {
     char text[HINT_BYTES];
@@ -363,6 +379,15 @@ void redis_wakeups_prove(struct redis_wakeups *w, struct redis_beat *beat)
         return;
     publish(w, beat);
     beat_soon(w);
+}
+
+void redis_wakeups_prove_all(struct redis_wakeups *w)
+{
+    if (!w->is_up)
+        return;
+    LIST_EACH (link, &w->beats)
+        publish(w, beat_of(link));
+    timer_arm(&w->loop->timers, &w->timer, STALL_PROOF_MS); /* not that which is overdue */
 }
 
 void redis_wakeups_remove(struct redis_wakeups *w, struct redis_beat *beat)

@@ -2,15 +2,14 @@
  * settings have changed: the subscription to `<prefix>:ready`. ">7 42 300": a topic of share 42
  * of bucket 7 has an event in 300 ms, says another node.
  *
- * PING would prove that the connection lives, and not that what is published is heard. So a
- * word is published over each command link, and waited for. The words begin with
- * '-', which no topic does. If one was published and is not heard until the next beat, the
- * connection is closed and made anew, perhaps at another Redis.
+ * PING would prove that the connection lives, not that published words are heard. So a word is
+ * published over each command link, and waited for (a beat). The words begin with '-', which no
+ * topic does. When a published word is not heard until the next beat, the connection is closed
+ * and made anew, perhaps at another Redis.
  *
- * Of several Redis one may be cut off from the others, and its word is heard at none of them.
- * So a place where at least half is heard is kept, and any that hears something where none is
- * known to hear more. What is not heard there is looked after: on_missed, four times as often
- * as a beat.
+ * One of several masters may be cut off from the others, so that they do not hear its word. So
+ * the subscription stays at a master that hears at least half, or something where none is known
+ * to hear more. on_missed makes up for the others, four times as often as a beat.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_WAKEUPS_H
 #define DUEQ_NODE_STORE_REDIS_WAKEUPS_H
@@ -35,10 +34,10 @@ struct redis_wakeups_options {
     void (*on_settings)(void *arg, struct bytes topic);
     /* Not checked. */
     void (*on_hint)(void *arg, unsigned bucket, unsigned share, int64_t wait_ms);
-    /* How much hangs on what is published over that link. NULL: there is one Redis. */
+    /* How many buckets depend on words published over that link. NULL: there is one Redis. */
     unsigned (*weigh)(void *arg, const struct redis_beat *beat);
-    /* What was published there may have been lost. Again and again until it is heard. May be
-     * NULL. */
+    /* Words published there may have been lost; called again and again until one is heard. May
+     * be NULL. */
     void (*on_missed)(void *arg, const struct redis_beat *beat);
     void (*on_up)(void *arg); /* the subscription is confirmed */
     void (*on_down)(void *arg);
@@ -48,7 +47,7 @@ struct redis_wakeups_options {
 
 struct redis_wakeups;
 
-/* What is published over one command link. The caller embeds it. */
+/* The words published over one command link. The caller embeds it. */
 struct redis_beat {
     struct list link;
     struct redis_link *commands;
@@ -57,10 +56,10 @@ struct redis_beat {
     bool is_publishing; /* its answer is awaited */
     bool is_owed;       /* it was published and is not heard yet */
     bool is_heard;      /* the last one; since the subscription opened, or the link */
-    bool is_unheard;    /* not in time, either; until it is heard or the subscription closes */
+    bool is_unheard;    /* not heard in time; until it is, or the subscription closes */
     bool is_said;       /* the log says so */
-    unsigned missed_at; /* what hangs on those that were not heard at this place, the last time
-                         * that one subscribed there; 0 again when all are heard anywhere */
+    unsigned missed_at; /* the weight of those not heard at this master, when it was last
+                         * subscribed to; 0 again when all are heard at any */
 };
 
 struct redis_wakeups *redis_wakeups_new(struct loop *loop,
@@ -73,9 +72,14 @@ void redis_wakeups_add(struct redis_wakeups *w, struct redis_beat *beat,
                        struct redis_link *commands);
 void redis_wakeups_remove(struct redis_wakeups *w, struct redis_beat *beat);
 
-/* Its link has just come back: perhaps what was heard is heard no more, too. A beat goes now,
- * and has a quarter of the usual time. */
+/* The beat's link has just come back: perhaps its words are not heard any more. A word goes
+ * now, and has a quarter of the usual time. */
 void redis_wakeups_prove(struct redis_wakeups *w, struct redis_beat *beat);
+
+/* This process stood still, and perhaps the network did: a connection may be dead, or wait for
+ * seconds until the other side tries again. All beats go now, and have half a second.
+ */
+void redis_wakeups_prove_all(struct redis_wakeups *w);
 
 void redis_wakeups_start(struct redis_wakeups *w);
 void redis_wakeups_stop(struct redis_wakeups *w); /* before the command links are stopped */
@@ -86,10 +90,10 @@ void redis_wakeups_aim(struct redis_wakeups *w, const struct redis_address *addr
 /* As redis_link_address(). */
 const struct redis_address *redis_wakeups_address(const struct redis_wakeups *w);
 
-/* That Redis is left: where the subscription is there, another one is looked for. */
+/* That Redis is given up: where the subscription is there, another one is looked for. */
 void redis_wakeups_leave(struct redis_wakeups *w, const struct redis_address *address);
 
-/* Says so over that link, which is open, to all who hear, this node included. */
+/* Publishes the hint over that link, which is open, to all nodes, this one included. */
 void redis_wakeups_hint(struct redis_wakeups *w, struct redis_link *commands, unsigned bucket,
                         unsigned share, int64_t wait_ms);
 

@@ -39,7 +39,7 @@ static struct {
     bool is_foreign;     /* somebody else's address */
     struct vip *heard_by;
     bool is_here; /* as the kernel has it */
-    enum moving_state gmq, http;
+    enum floating_state gmq, http;
     unsigned clients; /* that are left */
     struct vip_hook_options hook;
     struct vip_hook_counts hook_counts;
@@ -152,20 +152,20 @@ static const char *const moves[] = {"served", "let go", "cut off"};
 static struct port gmq, http;
 static struct port *const ports[] = {&gmq, &http};
 
-void port_move(struct port *p, const struct moving *moving)
+void port_follow(struct port *p, const struct floating *floating)
 {
     if (p == &http) {
-        w.http = moving->state;
+        w.http = floating->state;
         return;
     }
-    if (moving->state != w.gmq)
-        say(moves[moving->state]);
-    if (moving->state == MOVING_AWAY)
+    if (floating->state != w.gmq)
+        say(moves[floating->state]);
+    if (floating->state == FLOATING_AWAY)
         w.clients = 0;
-    w.gmq = moving->state;
+    w.gmq = floating->state;
 }
 
-unsigned port_moving(const struct port *p)
+unsigned port_floating(const struct port *p)
 {
     return p == &gmq ? w.clients : 0;
 }
@@ -324,7 +324,7 @@ static int open_world_with(bool has_sockets, const char *address, const char *ho
     w.conf.vip.address = (char *)address;
     w.conf.vip.interface = (char *)"";
     w.conf.vip.hook = (char *)hook;
-    w.gmq = w.http = MOVING_AWAY;
+    w.gmq = w.http = FLOATING_AWAY;
     w.app = vip_app_new(&options);
     vip_app_serve(w.app, ports, sizeof(ports) / sizeof(*ports));
     pass(1);
@@ -374,7 +374,7 @@ static void a_leader_has_the_address_in_the_same_turn(void **state)
     assert_said("");
     lead();
     assert_said("put served (held)");
-    assert_int_equal(w.http, MOVING_HERE);
+    assert_int_equal(w.http, FLOATING_HERE);
     pass(5000);
     assert_said("");
     assert_true(told().is_here);
@@ -431,7 +431,7 @@ static void nobody_heard_it_is_gone_a_second_after_the_lead(void **state)
     drain();
     pass(5000); /* not given away yet */
     assert_said("put served (held) let go (leaving)");
-    assert_int_equal(w.gmq, MOVING_LEAVING);
+    assert_int_equal(w.gmq, FLOATING_DRAINING);
     role(ROLE_STANDBY, ROLE_HANDED_OVER_REASON);
     pass(VIP_LEAVING_MAX_MS - VIP_RENEW_MS);
     assert_true(w.is_here);

@@ -4,9 +4,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "node/queue/queue.h"
 #include "protocol/api/decode.h"
 
@@ -188,18 +190,25 @@ static void sets_what_is_given_and_unsets_what_is_null(void **state)
 
 static void reads_all_settings(void **state)
 {
+    struct buf text = BUF_INIT;
     struct api_settings s;
     struct api_why why;
 
-    assert_int_equal(
-        decode_settings("{\"ttr_ms\":604800000,\"priority\":4294967295,\"max_tries\":65534,"
-                        "\"backoff\":{\"kind\":\"fixed\",\"base_ms\":5},"
-                        "\"ttl_ms\":315360000000,\"dead_max\":4294967295,"
-                        "\"dead_age_ms\":315360000000,\"history\":true}",
-                        &s, &why),
-        STATUS_OK);
+    buf_add_text(&text, "{\"backoff\":{\"kind\":\"fixed\",\"base_ms\":5}");
+    for (unsigned i = 0; i < SETTING_COUNT; i++) {
+        if (setting_kind(i) == SETTING_SWITCH)
+            buf_printf(&text, ",\"%s\":true", setting_word(i));
+        else if (setting_kind(i) != SETTING_BACKOFFS)
+            buf_printf(&text, ",\"%s\":%" PRId64, setting_word(i), setting_max(i));
+    }
+    buf_add_text(&text, "}");
+    assert_int_equal(decode_settings(buf_text(&text), &s, &why), STATUS_OK);
+    buf_fini(&text);
     assert_int_equal(s.mask, SETTINGS_ALL);
     assert_int_equal(s.settings.set, SETTINGS_ALL);
+    for (unsigned i = 0; i < SETTING_COUNT; i++)
+        assert_true(setting_kind(i) == SETTING_BACKOFFS ||
+                    setting_number(&s.settings, i) == setting_max(i));
     assert_int_equal(s.settings.ttr_ms, QUEUE_TTR_MAX_MS);
     assert_int_equal(s.settings.priority, RULES_PRIORITY_MAX);
     assert_int_equal(s.settings.max_tries, RULES_TRIES_MAX);
@@ -208,6 +217,7 @@ static void reads_all_settings(void **state)
     assert_int_equal(s.settings.ttl_ms, QUEUE_DELAY_MAX_MS);
     assert_int_equal(s.settings.dead_max, UINT32_MAX);
     assert_int_equal(s.settings.dead_age_ms, QUEUE_DELAY_MAX_MS);
+    assert_true(s.settings.history);
 }
 
 static void refuses_settings_and_names_the_member(void **state)

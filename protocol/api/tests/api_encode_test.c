@@ -178,7 +178,7 @@ static void says_of_one_topic_whether_it_is_paused(void **state)
 static void tells_the_settings_that_are_set(void **state)
 {
     struct settings_row own = {.topic = BYTES("t"), .settings = {.paused_until_ms = 3}};
-    struct topic_settings all = {.set = SETTINGS_ALL,
+    struct topic_settings all = {.set = SETTING_BIT(HISTORY) * 2 - 1, /* the first so many */
                                  .ttr_ms = 1,
                                  .priority = 2,
                                  .max_tries = 3,

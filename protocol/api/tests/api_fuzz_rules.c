@@ -85,14 +85,6 @@ static const struct {
     {"backoff", -1},
 };
 
-static bool is_rule(const char *name)
-{
-    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
-        if (strcmp(name, rules[i].name) == 0)
-            return true;
-    return false;
-}
-
 static bool is_good_rule(const char *name, const json_t *value)
 {
     if (strcmp(name, "backoff") == 0)
@@ -140,13 +132,17 @@ bool fuzz_is_good_push(json_t *job)
 
 static bool is_good_setting(const char *name, const json_t *value)
 {
-    if (strcmp(name, "dead_max") == 0)
-        return json_is_null(value) || is_number(value, UINT32_MAX);
-    if (strcmp(name, "dead_age_ms") == 0)
-        return json_is_null(value) || is_number(value, QUEUE_DELAY_MAX_MS);
-    if (strcmp(name, "history") == 0)
-        return json_is_null(value) || json_is_boolean(value);
-    return is_rule(name) && (json_is_null(value) || is_good_rule(name, value));
+    for (unsigned i = 0; i < SETTING_COUNT; i++) {
+        if (strcmp(name, setting_word(i)) != 0)
+            continue;
+        if (json_is_null(value))
+            return true;
+        if (setting_kind(i) == SETTING_SWITCH)
+            return json_is_boolean(value);
+        return setting_kind(i) == SETTING_BACKOFFS ? fuzz_is_good_backoff(value)
+                                                   : is_number(value, setting_max(i));
+    }
+    return false;
 }
 
 bool fuzz_are_good_settings(json_t *object)

@@ -227,7 +227,7 @@ static void a_lower_limit_of_pipelined_requests_makes_no_client_deaf(void **stat
 
     say(&c, POP("\"t\"") POP("\"u\""));
     AWAIT(f, waiting(f) == 2);
-    f->options.pipelined_max = 1;
+    f->options.limits.pipelined_max = 1;
     gmq_reload(f->gmq, &f->options);
     say(&c, PUSH("a", "v", ""));
     expect_silence(&c);
@@ -266,7 +266,7 @@ static void one_address_has_no_more_places_than_its_limit(void **state)
     struct fixture *f = *state;
     struct client first, more, other;
 
-    f->options.connections_per_address = 1;
+    f->options.limits.connections_per_address = 1;
     gmq_reload(f->gmq, &f->options);
     first = connect_client(f);
     more = connect_client(f);
@@ -297,7 +297,7 @@ static void a_request_has_its_time_to_arrive(void **state)
     static const char *const starts[] = {"{", PUSH("b", "t", "") " {\"method\":\"Serv"};
     struct fixture *f = *state;
 
-    f->options.request_ms = 10000;
+    f->options.limits.request_ms = 10000;
     gmq_reload(f->gmq, &f->options);
     for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
         struct client c = connect_client(f);
@@ -322,9 +322,9 @@ static void between_requests_and_in_work_there_is_no_time_to_arrive(void **state
     struct fixture *f = *state;
     struct client c;
 
-    f->options.request_ms = 10000;
+    f->options.limits.request_ms = 10000;
     f->options.pop_wait_ms = 30000;
-    f->options.pipelined_max = 1;
+    f->options.limits.pipelined_max = 1;
     gmq_reload(f->gmq, &f->options);
     c = connect_client(f);
     say(&c, " " PUSH("a", "u", "") " ");
@@ -345,7 +345,7 @@ static void closes_idle_connections_but_none_that_waits(void **state)
     struct fixture *f = *state;
     struct client idle, busy;
 
-    f->options.idle_ms = 1000;
+    f->options.limits.idle_ms = 1000;
     gmq_reload(f->gmq, &f->options);
     idle = connect_client(f);
     busy = connect_client(f);

@@ -40,7 +40,7 @@ static void add_client(struct sums *sums, const struct gmq_client *client)
 {
     sums->clients++;
     sums->open += client->base.connection.state != CONNECTION_CLOSED;
-    sums->unacked += length_of(&client->base.handed.unacked);
+    sums->unacked += length_of(&client->base.unacked.parcels);
     sums->in_work += client->base.connection.in_work;
     sums->kept_bytes += stream_len(&client->base.connection.input);
     sums->unread_bytes += stream_len(&client->base.connection.output);
@@ -74,7 +74,7 @@ static void check_books(struct fixture *f)
     LIST_EACH (link, &g->port.clients)
         add_client(&sums, CONTAINER_OF(link, struct gmq_client, base.link));
     assert_int_equal(g->port.stats.connections, sums.clients);
-    assert_in_range(sums.clients, 0, g->options.connections_max);
+    assert_in_range(sums.clients, 0, g->options.limits.connections_max);
     assert_int_equal(g->port.kind.connections, sums.open);
     assert_int_equal(g->port.kind.kept_bytes, sums.kept_bytes);
     assert_int_equal(g->port.kind.unread_bytes, sums.unread_bytes);
@@ -156,11 +156,11 @@ static void act(struct client *c)
 
 static void change_limits(struct fixture *f)
 {
-    f->options.connections_per_address = (unsigned)rand() % 4;
-    f->options.pipelined_max = 1 + (unsigned)rand() % 4;
-    f->options.request_ms = rand() % 2 ? 2000 : 0;
-    f->options.idle_ms = rand() % 2 ? 3000 : 0;
-    f->options.output_max_bytes = rand() % 2 ? 10000 : 65536;
+    f->options.limits.connections_per_address = (unsigned)rand() % 4;
+    f->options.limits.pipelined_max = 1 + (unsigned)rand() % 4;
+    f->options.limits.request_ms = rand() % 2 ? 2000 : 0;
+    f->options.limits.idle_ms = rand() % 2 ? 3000 : 0;
+    f->options.limits.output_max_bytes = rand() % 2 ? 10000 : 65536;
     gmq_reload(f->gmq, &f->options);
 }
 
@@ -226,7 +226,7 @@ static uint64_t run_by_chance(unsigned seed)
     srand(seed);
     fixture_up(&state);
     f = state;
-    f->options.connections_max = 7;
+    f->options.limits.connections_max = 7;
     change_limits(f);
     memory_store_let_wait(f->ms);
     for (unsigned i = 0; i < CLIENTS; i++)

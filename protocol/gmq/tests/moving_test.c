@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "protocol/gmq/server.h"
 #include "protocol/gmq/tests/server_fixture.h"
-#include "protocol/conn/moving.h"
+#include "protocol/conn/floating.h"
 
 static bool is_loopback(void *arg, const struct sockaddr *own)
 {
@@ -25,19 +25,19 @@ static bool is_another(void *arg, const struct sockaddr *own)
     return false;
 }
 
-static struct moving moving;
+static struct floating moving;
 
-static void move(struct fixture *f, enum moving_state state)
+static void move(struct fixture *f, enum floating_state state)
 {
-    moving = (struct moving){.is_it = is_loopback, .state = state};
-    port_move(f->gmq, &moving);
+    moving = (struct floating){.is_it = is_loopback, .state = state};
+    port_follow(f->gmq, &moving);
 }
 
 static int up(void **state)
 {
     int result = fixture_up(state);
 
-    move(*state, MOVING_HERE);
+    move(*state, FLOATING_HERE);
     return result;
 }
 
@@ -51,7 +51,7 @@ static void push(struct fixture *f, const char *request)
     say(&c, request);
     expect(&c, PUSHED);
     leave(&c);
-    AWAIT(f, connections(f) == port_moving(f->gmq));
+    AWAIT(f, connections(f) == port_floating(f->gmq));
 }
 
 static void expect_end_of_all(struct fixture *f, struct client *c)
@@ -69,9 +69,9 @@ static void an_idle_client_sees_the_end_and_no_reset(void **state)
 
     say(&c, PUSH("a", "t", ""));
     expect(&c, PUSHED);
-    assert_int_equal(port_moving(f->gmq), 1);
-    move(f, MOVING_LEAVING);
-    assert_int_equal(port_moving(f->gmq), 0);
+    assert_int_equal(port_floating(f->gmq), 1);
+    move(f, FLOATING_DRAINING);
+    assert_int_equal(port_floating(f->gmq), 0);
     expect_end_of_all(f, &c);
 }
 
@@ -82,7 +82,7 @@ static void a_pop_that_waits_ends_as_empty_and_then_the_connection(void **state)
 
     say(&c, POP("\"t\""));
     AWAIT(f, waiting(f) == 1);
-    move(f, MOVING_LEAVING);
+    move(f, FLOATING_DRAINING);
     expect(&c, EMPTY);
     expect_end_of_all(f, &c);
 }
@@ -95,7 +95,7 @@ static void a_request_in_work_is_answered_first(void **state)
     memory_store_hold(f->ms);
     say(&c, PUSH("a", "t", ""));
     AWAIT(f, memory_store_in_flight(f->ms) == 1);
-    move(f, MOVING_LEAVING);
+    move(f, FLOATING_DRAINING);
     expect_silence(&c);
     memory_store_unhold(f->ms);
     expect(&c, PUSHED);
@@ -107,7 +107,7 @@ static void who_comes_then_gets_one_reply(void **state)
     struct fixture *f = *state;
     struct client c;
 
-    move(f, MOVING_LEAVING);
+    move(f, FLOATING_DRAINING);
     c = connect_client(f);
     say(&c, PUSH("a", "t", ""));
     expect(&c, PUSHED);
@@ -126,13 +126,13 @@ static void who_waits_to_be_accepted_is_owed_a_reply_and_hears_the_end(void **st
     struct client c = dial_loopback(f, f->loop, f->port), late;
 
     say(&c, PUSH("a", "t", ""));
-    move(f, MOVING_LEAVING);
-    assert_int_equal(port_moving(f->gmq), 1);
+    move(f, FLOATING_DRAINING);
+    assert_int_equal(port_floating(f->gmq), 1);
     assert_true(port_owes(f->gmq));
     expect(&c, PUSHED);
     expect_end_of_all(f, &c);
     late = dial_loopback(f, f->loop, f->port);
-    move(f, MOVING_AWAY);
+    move(f, FLOATING_AWAY);
     assert_int_equal(f->gmq->stats.accepted, 2);
     expect_end_of_all(f, &late);
 }
@@ -147,7 +147,7 @@ static void a_push_that_waits_for_the_store_is_refused(void **state)
     memory_store_let_wait(f->ms);
     say(&c, PUSH("a", "t", ""));
     AWAIT(f, f->gmq->stats.requests == 1);
-    move(f, MOVING_LEAVING);
+    move(f, FLOATING_DRAINING);
     expect(&c, "{\"id\":1,\"result\":null,\"error\":"
                "\"unavailable: the store is unavailable; nothing happened\"}\n");
     expect_end_of_all(f, &c);
@@ -165,11 +165,11 @@ static void a_job_on_its_way_to_a_client_that_is_cut_off_comes_back(void **state
     memory_store_hold(f->ms);
     say(&gone, POP("\"t\""));
     AWAIT(f, memory_store_in_flight(f->ms) == 1);
-    move(f, MOVING_AWAY);
+    move(f, FLOATING_AWAY);
     memory_store_unhold(f->ms);
     expect_end_of_all(f, &gone);
     AWAIT(f, queue_stats(f->queue)->returned_jobs == 1);
-    move(f, MOVING_HERE);
+    move(f, FLOATING_HERE);
     c = connect_client(f);
     say(&c, POP("\"t\""));
     expect(&c, POPPED("a", "t", "60", "0"));
@@ -215,7 +215,7 @@ static void a_job_that_may_have_arrived_before_the_address_left_is_left_open(voi
     struct fixture *f = *state;
     struct client client = pop_unread(f);
 
-    move(f, MOVING_AWAY);
+    move(f, FLOATING_AWAY);
     AWAIT(f, queue_stats(f->queue)->unconfirmed == 0);
     assert_int_equal(memory_store_count(f->ms, OP_RETURN), 0);
     assert_in_range(queue_stats(f->queue)->popped_jobs, 0, UNREAD - 1);
@@ -228,7 +228,7 @@ static void a_job_whose_client_left_before_the_address_comes_back(void **state)
     struct fixture *f = *state;
     struct client client = pop_unread(f);
 
-    move(f, MOVING_LEAVING);
+    move(f, FLOATING_DRAINING);
     reset(&client);
     AWAIT(f, queue_stats(f->queue)->unconfirmed == 0);
     assert_in_range(queue_stats(f->queue)->returned_jobs, 1, UNREAD);

@@ -29,10 +29,10 @@ static int start(void **state, bool strict)
     f->options = (struct gmq_options){
         .strict = strict,
         .pop_wait_ms = 2000,
-        .body_max_bytes = BODY_MAX,
-        .connections_max = 8,
-        .pipelined_max = 4,
-        .output_max_bytes = 65536,
+        .limits = {.body_max_bytes = BODY_MAX,
+                   .connections_max = 8,
+                   .pipelined_max = 4,
+                   .output_max_bytes = 65536},
     };
     f->gmq = gmq_new(&f->options, f->loop, f->queue, listen_on_loopback(&f->port));
     *state = f;

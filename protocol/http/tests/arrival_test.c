@@ -140,7 +140,7 @@ static void one_body_may_use_up_the_limit_of_all(void **state)
     struct bytes body = large(f->options.body_max_bytes);
 
     f->options.bodies_max_bytes = f->options.body_max_bytes;
-    http_reload(f->http, &f->options);
+    http_reload(http_port(f->http), &f->options);
     for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
         struct client c = connect_client(f);
 
@@ -187,7 +187,7 @@ static void several_growing_bodies_stay_within_the_limit_of_all(void **state)
 static void allow_connections(struct fixture *f, unsigned count)
 {
     f->options.connections_max = count;
-    http_reload(f->http, &f->options);
+    http_reload(http_port(f->http), &f->options);
 }
 
 /* Has so much of the body come of the client that came last? */
@@ -362,7 +362,7 @@ static void a_slow_body_ends_with_its_connection(void **state)
     struct client c = connect_client(f);
 
     f->options.request_ms = 500;
-    http_reload(f->http, &f->options);
+    http_reload(http_port(f->http), &f->options);
     say(&c, PUSH "Content-Length: 11\r\n\r\nhello");
     AWAIT(f, body_bytes(f) > 0);
     fixture_pass(f, 400);

@@ -148,7 +148,7 @@ static void has_room_again_when_a_client_was_idle_or_slow_or_did_not_read(void *
     struct client clients[3];
 
     f->options.idle_ms = 90000;
-    http_reload(f->http, &f->options);
+    http_reload(http_port(f->http), &f->options);
     fill_up(f, clients);
     say(&clients[1], "GET /health/live HT");
     for (unsigned i = 0; i < 100; i++)
@@ -190,7 +190,7 @@ static void a_slow_request_is_not_idle_and_an_idle_client_is_not_slow(void **sta
 
     f->options.idle_ms = 10000;
     f->options.request_ms = 20000;
-    http_reload(f->http, &f->options);
+    http_reload(http_port(f->http), &f->options);
     slow = connect_client(f);
     idle = connect_client(f);
     say(&slow, "GET /health/live HT");
@@ -222,7 +222,7 @@ static void a_reply_has_a_time_to_be_read_the_last_one_too(void **state)
     struct fixture *f = *state;
 
     f->options.request_ms = 2000;
-    http_reload(f->http, &f->options);
+    http_reload(http_port(f->http), &f->options);
     for (size_t i = 0; i < sizeof(requests) / sizeof(*requests); i++) {
         struct client c = connect_client(f);
         int small = 4096;
@@ -278,7 +278,7 @@ static void a_new_limit_holds_at_once(void **state)
 
     fill_up(f, clients);
     f->options.connections_max = 4;
-    http_reload(f->http, &f->options);
+    http_reload(http_port(f->http), &f->options);
     has_room(f);
     for (unsigned i = 0; i < 3; i++)
         leave(&clients[i]);
@@ -315,7 +315,7 @@ static void health_and_metrics_are_served_when_all_places_are_taken(void **state
     struct client clients[3], silent[70];
 
     f->options.connections_per_address = 3;
-    http_reload(f->http, &f->options);
+    http_reload(http_port(f->http), &f->options);
     fill_up(f, clients);
     for (unsigned i = 0; i < 70; i++) {
         silent[i] = connect_client(f);
@@ -327,7 +327,7 @@ static void health_and_metrics_are_served_when_all_places_are_taken(void **state
         assert_starts(reply, "HTTP/1.1 200 OK\r\n");
         assert_has(reply, "\r\nConnection: close\r\n");
         f->options.connections_max = 4; /* the address is over its limit, and not the node */
-        http_reload(f->http, &f->options);
+        http_reload(http_port(f->http), &f->options);
     }
     assert_int_equal(connections(f), 3);
     for (unsigned i = 0; i < 70; i++)
@@ -362,7 +362,7 @@ static void one_address_has_no_more_places_than_its_limit(void **state)
     const char *reply;
 
     f->options.connections_per_address = 2;
-    http_reload(f->http, &f->options);
+    http_reload(http_port(f->http), &f->options);
     first = connect_client(f);
     second = connect_client(f);
     reply = ask(f, GET_NOTHING);

@@ -257,7 +257,7 @@ static void change_limits(struct fixture *f)
     f->options.connections_per_address = (unsigned)rand() % 4;
     f->options.rate_min = rand() % 2 ? 1000 : 0;
     f->options.request_ms = rand() % 2 ? 2000 : 30000;
-    http_reload(f->http, &f->options);
+    http_reload(http_port(f->http), &f->options);
 }
 
 static void random_step(struct fixture *f)

@@ -67,7 +67,7 @@ static void a_name_that_is_not_listed_is_refused_whatever_is_asked(void **state)
     const char *reply;
 
     f->options.hosts = "dueq,dueq.example.com";
-    http_reload(f->http, &f->options);
+    http_reload(http_port(f->http), &f->options);
     reply = push_with(f, "");
     assert_starts(reply, "HTTP/1.1 421 Misdirected Request\r\n");
     assert_has(reply, "\"wrong_host\"");

@@ -9,26 +9,26 @@
 #include <sys/socket.h>
 
 #include "protocol/http/tests/server_fixture.h"
-#include "protocol/conn/moving.h"
+#include "protocol/conn/floating.h"
 
 static bool is_v4(void *arg, const struct sockaddr *own)
 {
     return own->sa_family == AF_INET;
 }
 
-static struct moving moving;
+static struct floating moving;
 
-static void move(struct fixture *f, enum moving_state state)
+static void move(struct fixture *f, enum floating_state state)
 {
-    moving = (struct moving){.is_it = is_v4, .state = state};
-    port_move(http_port(f->http), &moving);
+    moving = (struct floating){.is_it = is_v4, .state = state};
+    port_follow(http_port(f->http), &moving);
 }
 
 static int up(void **state)
 {
     int result = fixture_up(state);
 
-    move(*state, MOVING_HERE);
+    move(*state, FLOATING_HERE);
     return result;
 }
 
@@ -50,8 +50,8 @@ static void an_idle_client_sees_the_end_and_no_reset(void **state)
 
     say(&c, GET_LIVE);
     assert_starts(receive(&c), "HTTP/1.1 200 ");
-    assert_int_equal(port_moving(http_port(f->http)), 1);
-    move(f, MOVING_LEAVING);
+    assert_int_equal(port_floating(http_port(f->http)), 1);
+    move(f, FLOATING_DRAINING);
     expect_end_of_all(f, &c);
 }
 
@@ -63,7 +63,7 @@ static void a_long_poll_ends_without_jobs_and_the_last_reply_says_so(void **stat
 
     say(&c, POP);
     AWAIT(f, queue_stats(f->queue)->waiting == 1);
-    move(f, MOVING_LEAVING);
+    move(f, FLOATING_DRAINING);
     reply = receive(&c);
     assert_starts(reply, "HTTP/1.1 200 ");
     assert_has(reply, "Connection: close\r\n");
@@ -80,7 +80,7 @@ static void a_request_in_work_is_answered_with_the_last_reply(void **state)
     memory_store_hold(f->ms);
     say(&c, PUSH "{\"body\":\"a body\"} ");
     AWAIT(f, memory_store_in_flight(f->ms) == 1);
-    move(f, MOVING_LEAVING);
+    move(f, FLOATING_DRAINING);
     expect_silence(&c);
     memory_store_unhold(f->ms);
     reply = receive(&c);
@@ -96,7 +96,7 @@ static void a_body_on_its_way_still_arrives(void **state)
 
     say(&c, PUSH "{\"body\":");
     fixture_turn(f);
-    move(f, MOVING_LEAVING);
+    move(f, FLOATING_DRAINING);
     expect_silence(&c);
     say(&c, "\"a body\"} ");
     assert_starts(receive(&c), "HTTP/1.1 201 ");
@@ -108,7 +108,7 @@ static void who_comes_then_gets_one_reply(void **state)
     struct fixture *f = *state;
     struct client c;
 
-    move(f, MOVING_LEAVING);
+    move(f, FLOATING_DRAINING);
     c = connect_client(f);
     expect_silence(&c);
     say(&c, GET_LIVE GET_LIVE);
@@ -121,7 +121,7 @@ static void a_refusal_counts_as_one_reply(void **state)
     struct fixture *f = *state;
     struct client c;
 
-    move(f, MOVING_LEAVING);
+    move(f, FLOATING_DRAINING);
     c = connect_client(f);
     say(&c, "POST /nothing HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n");
     assert_starts(receive(&c), "HTTP/1.1 404 ");
@@ -140,7 +140,7 @@ static void who_is_cut_off_in_the_middle_of_anything_is_forgotten(void **state)
     say(&in_work, POP);
     AWAIT(f, queue_stats(f->queue)->waiting == 1);
     fixture_turn(f);
-    move(f, MOVING_AWAY);
+    move(f, FLOATING_AWAY);
     AWAIT(f, http_port(f->http)->stats.connections == 0);
     AWAIT(f, queue_stats(f->queue)->waiting == 0);
     expect_end(&in_head);
@@ -156,10 +156,10 @@ static void who_comes_when_it_is_gone_is_closed_and_may_come_again(void **state)
     struct fixture *f = *state;
     struct client c;
 
-    move(f, MOVING_AWAY);
+    move(f, FLOATING_AWAY);
     c = connect_client(f);
     expect_end_of_all(f, &c);
-    move(f, MOVING_HERE);
+    move(f, FLOATING_HERE);
     assert_starts(ask(f, "GET /health/live HTTP/1.1\r\nHost: h\r\n" CLOSE), "HTTP/1.1 200 ");
 }
 
@@ -168,7 +168,7 @@ static void who_waits_to_be_accepted_when_it_is_first_told_is_closed_as_well(voi
     struct fixture *f = *state;
     struct client c = dial(f);
 
-    move(f, MOVING_AWAY);
+    move(f, FLOATING_AWAY);
     expect_end_of_all(f, &c);
 }
 

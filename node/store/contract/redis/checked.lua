@@ -1,14 +1,15 @@
--- Stands before every script in contract_moving_test: what would a slot that moves do to it?
+-- Stands before every script in contract_moving_test, and checks it against a slot that moves.
 --
--- While a slot of Redis Cluster moves, its keys go one by one, and a command on a key that is not
--- there ends a script wherever it is: before it begins, where it declares the key; else in its
--- middle. So once a script has changed anything it may touch only keys that it declares or has
--- touched before, and none that it has itself emptied since. (A key that was missing when it was
--- touched first would have ended it then.) Here such a call ends the script at once, and says why.
+-- While a slot of Redis Cluster moves, its keys go one by one, and a command on a key that is
+-- not there ends a script: before it begins, where it declares the key; else in its middle. So
+-- a script that has changed anything may touch only keys that it declares or has touched
+-- before, and none that it has emptied itself since. (A key that was missing at its first touch
+-- would have ended the script then.) Here a call against this rule ends the script at once, and
+-- says why.
 --
--- What is no change: the counter, because gaps in it mean nothing; the fence, which is asserted again;
--- '' removed from a sorted set; PERSIST. And what a scan asks at its end is when to come again: it
--- comes again where that fails.
+-- These count as no change: the counter, because gaps in it mean nothing; the fence, which is
+-- asserted again; '' removed from a sorted set; PERSIST. A scan's last reads, for its next
+-- event, may fail: then the scan comes again.
 local redis = (function(redis)
     local KEYLESS = {TIME = true, PUBLISH = true}
     local WIDE = {EXISTS = true, DEL = true, UNLINK = true, MGET = true}

@@ -113,8 +113,8 @@ static bool run_cut(struct op op, unsigned at, struct failed *failed)
     return is_cut;
 }
 
-/* Of the index and the history, which are not jobs: scripts look there at the end too, for what
- * has become of them (doc/store.md says why that is no harm). */
+/* Is the call of the index or the history, which are not jobs? Scripts read these at the end,
+ * too, for their answer (doc/store.md says why a failure there does no harm). */
 static bool is_of_bucket(const char *key)
 {
     const char *letter = strchr(key, '}');
@@ -152,7 +152,7 @@ static void take_jobs(char digests[CONTRACT_DIGESTS])
 
 /* ---- judging ---- */
 
-/* Until nothing is found any more. */
+/* Audits and repairs until nothing is found any more. */
 static void mend_all(const struct op *op, unsigned at)
 {
     for (unsigned round = 0; round < 3; round++) {

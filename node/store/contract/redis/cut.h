@@ -1,10 +1,10 @@
-/* What is left behind when a script is cut off in the middle.
+/* What a script leaves behind when it breaks off in the middle.
  *
- * A script does not roll back. So each is run again and again on the same scene, and each time
- * another one of its calls fails, from the first to the last. The promises under test:
+ * A script does not roll back. So each script runs again and again on the same scene, and each
+ * time another one of its calls fails, from the first to the last. The promises under test:
  *   - where a call that reads fails, no job and no place has been changed;
- *   - wherever it fails, no job is lost: what is left is found by an audit and mended until
- * none finds anything, and all jobs that were not to end are alive, and whole.
+ *   - wherever a call fails, no job is lost: audits find what is left, and repairs mend it,
+ *     until nothing is found; then all jobs that were not to end are alive, and whole.
  */
 #ifndef DUEQ_NODE_STORE_CONTRACT_REDIS_CUT_H
 #define DUEQ_NODE_STORE_CONTRACT_REDIS_CUT_H
@@ -22,14 +22,14 @@ extern struct cut_scene {
     struct job held, popped;
     struct lease leases[2];
     const char *more[CUT_IDS]; /* ids that the operation's maker has added, up to a NULL */
-    bool is_damaged;           /* what ends may do so in any way */
+    bool is_damaged;           /* jobs that end may do so in any way */
 } cut_scene;
 
 /* A push of a large body, urgent, with a ttl and a single try. */
 struct op cut_rich_op(const char *id);
 
-/* `make` changes the scene as it needs it, and gives the operation, for this id. `ends`: the
- * ids that are to be gone when it is done. */
+/* `make` changes the scene for its operation on this id, and returns the operation. `ends`: the
+ * ids that are to be gone afterwards. */
 void assert_survived(struct op (*make)(const char *id), const char *id, const char *ends);
 
 #endif

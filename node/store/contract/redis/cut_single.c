@@ -1,4 +1,4 @@
-/* What is left behind when a script of single jobs, of leases, or of a chunk is cut off. */
+/* What a script of single jobs, of leases, or of a chunk leaves behind when it breaks off. */
 #include "node/store/contract/redis/cut.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What is left behind when a scan, a repair, a change of settings or a line of history is cut
+/* What a scan, a repair, a change of settings or a line of history leaves behind when it breaks
  * off.
  */
 #include "node/store/contract/redis/cut.h"

@@ -1,4 +1,4 @@
-/* Fencing on a Redis that is full, or has something else where the token belongs. */
+/* Fencing on a Redis that is full, or has a key of a wrong type for the token. */
 #include "node/store/contract/redis/redis.h"
 
 #define LOW  BYTES("11111111111111111111111111111111:0000000000000001")
@@ -17,7 +17,7 @@ static struct op fence_op(struct bytes token)
     return (struct op){.verb = OP_FENCE, .bucket = bucket_of(TOPIC), .token = token};
 }
 
-/* Else nobody could lead until there is room, and without a leader there will be none. */
+/* Else no node could lead until there is room, and without a leader there will be no room. */
 static void a_full_redis_takes_a_new_leader(void **state)
 {
     struct op op = push_delayed("a", 1);

@@ -1,4 +1,4 @@
-/* Locks, where a hand on Redis itself is needed. */
+/* Locks, in tests that change keys in Redis itself. */
 #include "node/store/contract/locks.h"
 #include "node/store/contract/redis/plant.h"
 
@@ -16,7 +16,7 @@ static struct op scan_op(void)
     return sharer_scan_op(&all);
 }
 
-/* As doc/cluster.md has it: whoever looks into Redis relies on that. */
+/* The form of doc/cluster.md, which people who look into Redis rely on. */
 static void a_lock_is_a_string_with_an_expiry(void **state)
 {
     struct op op = scan_op();
@@ -35,7 +35,7 @@ static void a_lock_is_a_string_with_an_expiry(void **state)
     freeReplyObject(reply);
 }
 
-/* Those that are late come first; there may be more of them than of a page. */
+/* Late topics come first; there may be more of them than in a page. */
 static void late_topics_are_counted_over_all_pages(void **state)
 {
     int64_t now_ms = store_now();
@@ -59,7 +59,7 @@ static void late_topics_are_counted_over_all_pages(void **state)
     assert_true(op.out.scan.next_ms != 0);
 }
 
-/* Whatever stands there: it is no lock, and one is taken. */
+/* Any other value of the key is no lock, and a lock is taken. */
 static void what_is_no_lock_bars_nobody(void **state)
 {
     static const char *const wrongs[] = {"SET", "LPUSH"};
@@ -94,7 +94,7 @@ static void no_lock_is_taken_by_what_cannot_be_announced(void **state)
     assert_int_equal(plant("EXISTS", 'l', ""), 0);
 }
 
-/* What is due must move, or nothing would ever free memory. */
+/* Due jobs must move, or nothing would ever free memory. */
 static void a_full_redis_gives_locks(void **state)
 {
     struct op op = scan_op();

@@ -1,6 +1,8 @@
-/* Repair of all else: bodies, values, ttls, topics; what is sound stays as it is; and the pages
- * of an audit.
+/* Repair of bodies, values, ttls and topics; sound jobs stay as they are; and the pages of an
+ * audit.
  */
+#include <hiredis/hiredis.h>
+
 #include "node/store/contract/redis/plant.h"
 
 #include <stdio.h>
@@ -132,7 +134,8 @@ static void an_event_that_is_missing_or_late_is_planned(void **state)
     assert_int_equal(op.now_ms + op.out.scan.next_ms, due_ms);
 }
 
-/* It is sent twice, for it looks at a thousand or so. The first answer tells of the event. */
+/* The pop is sent twice, because each looks at about a thousand entries. The first answer tells
+ * of the event. */
 static void a_pop_of_much_that_has_expired_tells_the_event_it_planned(void **state)
 {
     struct op last, op;
@@ -168,7 +171,8 @@ static void sound_jobs_are_no_suspects(void **state)
     assert_int_equal(found.count, 0);
 }
 
-/* Its list is in no order, as no script leaves it: halving fails, the exact look does not. */
+/* The list is in no order, which no script would leave: halving fails, the exact look does
+ * not. */
 static void a_suspect_that_is_sound_stays_as_it_is(void **state)
 {
     static struct op ops[1200];
@@ -228,7 +232,8 @@ static void every_job_of_many_is_looked_at(void **state)
     assert_true(found.pages > 5);
 }
 
-/* Repair looks at so many from both ends on. In between, what is stray is a tombstone. */
+/* Repair looks at so many entries from both ends on. A stray entry in between is a
+ * tombstone. */
 static void a_stray_entry_in_the_middle_of_many_is_not_told(void **state)
 {
     static struct op ops[1200];
@@ -248,7 +253,7 @@ static void a_stray_entry_in_the_middle_of_many_is_not_told(void **state)
     audit();
     assert_int_equal(found.count, 0);
     assert_int_equal(mend("alive"), DAMAGE_NONE);
-    assert_int_equal(mend("inside"), DAMAGE_NONE); /* who is sound there stays as he is */
+    assert_int_equal(mend("inside"), DAMAGE_NONE); /* a sound job there stays as it is */
     assert_int_equal(purge(JOB_READY, 601).out.chunk.count, 601);
     audit();
     assert_int_equal(found.count, 2);
@@ -310,6 +315,7 @@ static void assert_counts_as_none(struct bytes row)
 
     redis_fixture_command(redis, command, contract_key('c'), TOPIC.at, TOPIC.len, row.at,
                           row.len);
+    run_well((struct op){.verb = OP_SETTINGS, .bucket = bucket_of(TOPIC)});
     make_dead("dead");
     scan_at(store_now());
     assert_state("dead", JOB_DEAD);
@@ -331,19 +337,64 @@ static void assert_counts_as_none(struct bytes row)
 /* Of dueq's length, or of another. */
 static void settings_that_are_not_ours_count_as_none(void **state)
 {
-    char rows[4][SETTINGS_BYTES];
+    char rows[3][SETTINGS_BYTES];
 
     memset(rows, 0xff, sizeof(rows[0]));
     memset(rows[1], 0, sizeof(rows) - sizeof(rows[0]));
-    memset(rows[1], 0xff, 6); /* paused, and a setting there is none of */
-    rows[1][6] = 1;
+    memset(rows[1], 0xff, 6); /* paused */
+    rows[1][18] = 3;          /* a kind of backoff */
     memset(rows[2], 0xff, 6);
-    rows[2][18] = 3; /* a kind of backoff */
-    memset(rows[3], 0xff, 6);
-    memset(rows[3] + 16, 0xff, 2); /* max_tries */
+    memset(rows[2] + 16, 0xff, 2); /* max_tries */
     assert_counts_as_none(BYTES("bad"));
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 3; i++)
         assert_counts_as_none(bytes_of(rows[i], SETTINGS_BYTES));
+}
+
+static void plant_row(const char *row, size_t len)
+{
+    redis_fixture_command(contract_redis_fixture(), "HSET %s %b %b", contract_key('c'),
+                          TOPIC.at, TOPIC.len, row, len);
+}
+
+static bool has_row(const char *row, size_t len)
+{
+    redisReply *reply = redisCommand(contract_redis_fixture()->control, "HGET %s %b",
+                                     contract_key('c'), TOPIC.at, TOPIC.len);
+    bool is_it = reply && reply->type == REDIS_REPLY_STRING && reply->len == len &&
+                 !memcmp(reply->str, row, len);
+
+    freeReplyObject(reply);
+    return is_it;
+}
+
+/* Nodes of two versions work side by side during an upgrade. */
+static void what_a_newer_version_has_set_stays(void **state)
+{
+    struct topic_settings tries = {.set = SETTING_BIT(MAX_TRIES), .max_tries = 3};
+    char row[SETTINGS_BYTES + 4];
+
+    settings_pack(&tries, row);
+    row[6] = 2; /* bit 9 */
+    memcpy(row + SETTINGS_BYTES, "more", 4);
+    plant_row(row, sizeof(row));
+    assert_int_equal(settings_of(TOPIC).max_tries, 3);
+    assert_int_equal(settings_of(TOPIC).set, SETTING_BIT(MAX_TRIES));
+    set_dead_max(2);
+    tries.set |= SETTING_BIT(DEAD_MAX);
+    tries.dead_max = 2;
+    settings_pack(&tries, row);
+    row[6] = 2;
+    assert_true(has_row(row, sizeof(row)));
+    configure((struct topic_settings){0}, SETTINGS_ALL);
+    memset(row, 0, SETTINGS_BYTES);
+    row[6] = 2;
+    assert_true(has_row(row, sizeof(row)));
+    run_well((struct op){.verb = OP_SETTINGS, .bucket = bucket_of(TOPIC)});
+    assert_true(has_row(row, sizeof(row)));
+    make_dead("b");
+    scan_at(store_now());
+    assert_state("b", JOB_DEAD);
+    plant("DEL", 'c', "");
 }
 
 #define TEST(name) cmocka_unit_test(name)
@@ -363,6 +414,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_stray_entry_in_the_middle_of_many_is_not_told),
     TEST(what_has_no_room_in_an_answer_is_found_the_next_time),
     TEST(settings_that_are_not_ours_count_as_none),
+    TEST(what_a_newer_version_has_set_stays),
     TEST(places_tell_every_topic_with_a_key),
 };
 

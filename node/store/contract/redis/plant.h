@@ -38,10 +38,10 @@ void audit(void);
 
 void assert_suspect(const char *id, enum damage damage);
 
-/* What repair says that it was. */
+/* Repairs; returns the damage that was found. */
 enum damage mend(const char *id);
 
-/* It is found as this, mended, and then all is well. */
+/* The audit finds this damage, repair mends it, and then all is well. */
 void assert_mended(const char *id, enum damage damage);
 
 #endif

@@ -15,7 +15,7 @@ static struct script_call call;
 static struct reply_room room;
 static char made_id[32]; /* of the last push */
 
-/* The reply is gone when it returns; the id stays until the next. */
+/* The reply is gone when this returns; the id stays until the next call. */
 static struct op say(struct op op, struct push_note note)
 {
     struct script_keys keys = {.buckets = CONTRACT_BUCKETS};
@@ -96,7 +96,7 @@ static void what_is_said_again_later_is_due_as_it_was(void **state)
     assert_bytes(second.out.push.id, BYTES("a"));
     assert_int_equal(second.out.push.due_ms, first.out.push.due_ms);
     assert_true(second.now_ms > first.now_ms);
-    /* Whoever scans may not have heard of it. */
+    /* The scanner may not have heard of the event. */
     assert_int_equal(second.wait_ms, second.out.push.due_ms - second.now_ms);
     assert_counts(TOPIC, 1, 0, 0);
 }
@@ -131,7 +131,7 @@ static struct op say_again(struct op op, uint64_t number)
     return say(op, (struct push_note){.number = number, .is_retry = true});
 }
 
-/* The first saying was still in the buffers of the lost connection. */
+/* The first try was still in the buffers of the lost connection. */
 static void what_was_refused_when_it_was_said_again_stays_refused(void **state)
 {
     struct op op = push_op(TOPIC, "a"), late = push_op(TOPIC, "b");
@@ -160,7 +160,7 @@ static void what_left_a_job_alone_when_it_was_said_again_pushes_none(void **stat
     assert_gone("a");
 }
 
-/* It has not happened, so it may happen now. */
+/* The push has not happened, so it may happen now. */
 static void what_was_refused_is_said_as_if_for_the_first_time(void **state)
 {
     struct op op = push_op(TOPIC, "a");

@@ -1,5 +1,5 @@
-/* What only a real Redis can show: data that contradicts itself, memory that is full, and a
- * clock that goes by microseconds.
+/* Tests for a real Redis only: data that contradicts itself, memory that is full, and a clock
+ * that goes by microseconds.
  *
  * The promise under test: a script that ends in an error has changed no job. For every script
  * and every key it uses, that key is made to be of a type which no script expects; then the
@@ -158,7 +158,7 @@ void contract_all_or_nothing(struct op op, const char *letters)
         assert_changes_nothing(&op, *letters);
 }
 
-/* What a scan writes beside the jobs: when it comes again, and who does. */
+/* Drops a key's line from the digests: a scan also writes its next event, and the locks. */
 static void forget_line(char *digests, char letter)
 {
     char *line = strchr(digests, letter);
@@ -323,7 +323,7 @@ static void plant_absurd_score(char letter, const char *id, const char *score)
     redis_fixture_command(redis, "ZADD %s %s %s", key(letter), score, id);
 }
 
-/* Scores that no clock shows: the scan goes on with what is due, and knows when to come again.
+/* Scores that no clock shows: the scan goes on with due jobs, and knows its next event.
  */
 static void an_absurd_score_delays_nobody(void **state)
 {
@@ -387,7 +387,7 @@ static void a_key_of_a_wrong_type_stops_its_topic_alone(void **state)
 
 /* ---- the bucket's own keys ---- */
 
-/* The text of its error; "": it was answered well. Until the next. */
+/* The text of the operation's error; "": answered well. Valid until the next call. */
 static const char *error_of(const struct op *op)
 {
     static struct script_call call;
@@ -553,7 +553,7 @@ static void a_missing_body_stops_the_pop_before_anything_is_taken(void **state)
     assert_string_equal(before, after);
 }
 
-/* Too short to say when it was due, or what its rules are. */
+/* Values too short to hold the due, or the rules. */
 static void a_value_that_is_too_short_stops_its_topic_alone(void **state)
 {
     static const char values[][25] = {{0x01}, {0x41}, {0x02}, {0x03}, {0x43}};
@@ -598,7 +598,7 @@ void contract_refused_unheard(struct op op)
                  status_word(op.status), before, after);
 }
 
-/* What wakes others is refused as a whole, or not at all. */
+/* An operation that wakes others is refused as a whole, or not at all. */
 static void nothing_happens_that_cannot_be_announced(void **state)
 {
     struct job first = (push("first"), pop_one()), second = hold("second", TTR_MS);
@@ -759,8 +759,8 @@ static const char *numbered(unsigned i)
     return id;
 }
 
-/* They stand behind so many live ones that only those at the end are met. The live ones between
- * them stay, in their order, also where one of them is the last of all. */
+/* Tombstones behind so many live entries that only those at the end are met. The live ones
+ * between them stay, in their order, also where one of them is the last of all. */
 static void tombstones_at_the_end_of_a_long_list_are_bounded(void **state)
 {
     enum { BEFORE = 1100, BETWEEN = 90, EACH = 50 };
@@ -792,8 +792,8 @@ static void surround_by_tombstones(void)
     redis_fixture_command(redis, "EVAL %s 1 %s", script, key('r'));
 }
 
-/* A scan that clears the list does not also cut its head off, in that one ms of 17 in which it
- * would. What expires makes it clear; what is due makes it write the list. */
+/* A scan that clears the list does not also cut its head off, in the one ms of 17 in which it
+ * would. The expired jobs make the scan clear; the due jobs make it write the list. */
 static void a_scan_cuts_tombstones_off_once(void **state)
 {
     enum { CUT_EVERY = 17, TURNS_MAX = 2000 };
@@ -895,7 +895,7 @@ static int64_t redis_us(void)
     return now_us;
 }
 
-/* What began behind `began_us` and lasts 1 s is over then. */
+/* A duration of 1 s that began after `began_us` is over then. */
 static void assert_lasts(int64_t began_us, int64_t end_ms)
 {
     assert_in_range(end_ms * 1000, began_us + 1000000, INT64_MAX);

@@ -17,7 +17,7 @@ struct redis_fixture *contract_redis_fixture(void);
 void contract_fill(void);
 void contract_make_room(void);
 
-/* After each of them, failed ones too: what Redis was told to refuse it takes again. */
+/* After each of them, failed ones too: Redis refuses nothing any more. */
 void contract_redis_end(void);
 
 /* The name of a key: of TOPIC, or where `letter` is one of t, n, o, a, c, h, f of its bucket.
@@ -32,12 +32,11 @@ void contract_digests(char except, char digests[CONTRACT_DIGESTS]);
  * keys stay as they are. */
 void contract_all_or_nothing(struct op op, const char *letters);
 
-/* For each of these keys: while it is of a wrong type, a scan leaves TOPIC alone, with a word
- * about it, and goes on: where `moved` is 1 a job of OTHER becomes ready. */
+/* For each of these keys: while it is of a wrong type, a scan leaves TOPIC alone, says why, and
+ * goes on: where `moved` is 1 a job of OTHER becomes ready. */
 void contract_stops_its_topic(struct op scan, const char *letters, unsigned moved);
 
-/* The operation is refused, and all keys stay as they are, while Redis allows nothing to be
- * announced. */
+/* While Redis refuses PUBLISH, the operation is refused, and all keys stay as they are. */
 void contract_refused_unheard(struct op op);
 
 /* TOPIC's first ready job, with its owner remembered. */

@@ -170,7 +170,7 @@ static void a_place_without_a_job_goes(void **state)
     ASSERT_READY("alive");
 }
 
-/* Nobody, who lists, purges or takes, is stopped by it. */
+/* No list, purge or pop is stopped by it. */
 static void a_ranked_entry_without_its_job_is_a_tombstone(void **state)
 {
     struct job ghost = {.id = BYTES("ghost"), .stamp = JOB_KEY_MIDDLE}, later;

@@ -131,7 +131,7 @@ static void check_get(const struct op *r, const struct op *m)
     check_row(&r->out.row, &m->out.row);
 }
 
-/* What a cursor looks like is each store's own. */
+/* Each store has its own form of cursors. */
 static void check_list(const struct op *r, const struct op *m)
 {
     SAME(out.list.count);

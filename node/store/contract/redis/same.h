@@ -4,9 +4,9 @@
 
 #include "node/store/contract/contract.h"
 
-/* Of two answered operations with the same inputs: status, clock, wait and outputs, to the
- * last stamp; else the test fails. Only the order in which a scan found jobs of the same
- * millisecond is each store's own. */
+/* Compares two answered operations with the same inputs: status, clock, wait and outputs, to
+ * the last stamp; the test fails where they differ. Only the order in which a scan found jobs
+ * of the same millisecond is each store's own. */
 void assert_same_answer(const struct op *redis, const struct op *memory);
 
 #endif

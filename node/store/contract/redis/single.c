@@ -1,5 +1,5 @@
-/* As redis.c, of a single job with rules: what its verbs leave behind when they are
- * refused, because a key is wrong, nobody may be told, or Redis is full.
+/* As redis.c, for a single job with rules: what its verbs leave behind when they are refused,
+ * because a key is of a wrong type, PUBLISH is forbidden, or Redis is full.
  */
 #include "node/store/contract/redis/redis.h"
 

@@ -1,4 +1,5 @@
-/* What the twins do next; and that nobody waits for jobs that are there already. */
+/* Chooses the twins' next step; and checks that no consumer waits for a job that is there
+ * already. */
 #include "node/store/contract/redis/redis.h"
 #include "node/store/contract/redis/steps.h"
 #include "node/store/contract/whole.h"
@@ -31,7 +32,8 @@ static long long event_of_topic_ms(void)
                                  contract_key('t'), TOPIC.at, TOPIC.len);
 }
 
-/* Who waits for jobs that are there has been told, or is at the end of a pause. */
+/* A consumer that waits while jobs are there has been told of them, or will be at the end of a
+ * pause. */
 static void assert_nobody_waits_in_vain(void)
 {
     struct op stats = {.verb = OP_STATS, .topic = TOPIC};

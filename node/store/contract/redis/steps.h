@@ -7,7 +7,7 @@
 
 /* ---- single jobs ---- */
 
-/* Few, so that they meet. */
+/* A random one of a few, so that steps meet. */
 struct bytes any_topic(void);
 struct bytes any_id(void);
 
@@ -18,7 +18,7 @@ void step_leases(enum op_verb verb, struct bytes topic);
 void step_lease(enum op_verb verb, struct bytes topic);
 void step_id(enum op_verb verb, struct bytes topic);
 
-/* All that may live there; and then nothing is remembered. */
+/* Cancels all jobs that may live in the topic; forgets what was remembered. */
 void cancel_all(struct bytes topic);
 void forget_jobs(void);
 

@@ -4,8 +4,8 @@
  * Redis's script saw, and the operation runs there. Every STEPS operations both stores are
  * emptied, and a new life begins.
  *
- * DUEQ_SEED=n repeats the choices of a run. What comes of them also depends on the time that
- * passes, so a run that broke off prints its last operations.
+ * DUEQ_SEED=n repeats the choices of a run. The outcome also depends on the time that passes,
+ * so a failed run prints its last operations.
  */
 #include "node/store/contract/redis/redis.h"
 #include "node/store/contract/redis/same.h"

@@ -5,10 +5,11 @@
 
 #include "node/store/contract/contract.h"
 
-/* Runs it on both; the answers are the same. */
+/* Runs `op` on both stores; asserts that the answers are the same. */
 struct op twins_run(struct op op);
 
-/* The same, for two that say one thing with different cursors. The first one's answer. */
+/* The same for two operations that differ in their cursors only. Returns the first one's
+ * answer. */
 struct op twins_run_each(struct op redis, struct op memory);
 
 /* The memory's cursor behind its last LIST. */
@@ -22,7 +23,8 @@ int64_t twins_now(void);
 /* How often a topic has been announced in memory. */
 unsigned twins_announced(struct bytes topic);
 
-/* Some lives begin in a pause that nobody has planned the end of, with a tombstone in the line.
+/* Begins a life; some begin in a pause without an event at its end, and with a tombstone in the
+ * line.
  */
 void twins_begin(void);
 

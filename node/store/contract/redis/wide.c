@@ -1,5 +1,5 @@
-/* As redis.c, of whole topics: what kick, purge, list, configure, audit, repair and a
- * scan that lets jobs die leave behind when they are refused.
+/* As redis.c, for whole topics: what kick, purge, list, configure, audit, repair and a scan
+ * with deaths leave behind when they are refused.
  */
 #include "node/store/contract/redis/plant.h"
 
@@ -92,7 +92,7 @@ static void no_repair_changes_a_job_when_a_key_is_wrong(void **state)
     contract_all_or_nothing((struct op){.verb = OP_AUDIT, .topic = TOPIC}, "jpdqvxerta");
 }
 
-/* What expires and what is used up in the scene, and a dead job too many. */
+/* Jobs that expire and jobs that are used up in the scene, and a dead job too many. */
 static void no_wide_scan_changes_a_job_when_a_key_is_wrong(void **state)
 {
     struct op op = {.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000};
@@ -170,7 +170,7 @@ static void a_ttl_without_a_job_stops_its_topic_and_no_other(void **state)
     assert_int_equal(run_well(scan_op()).out.scan.moved, 1);
 }
 
-/* Who never expires, expires later, or is dead already: e is not believed. */
+/* Jobs that never expire, expire later, or are dead already: e is not believed. */
 static void nobody_expires_before_the_time(void **state)
 {
     static const char *const ids[] = {"never", "later", "dead"};
@@ -294,7 +294,7 @@ static void a_full_redis_lets_all_that_ends_jobs_go_on(void **state)
     assert_int_equal(purge(JOB_DEAD, 10).out.chunk.count, 1);
 }
 
-/* Else anybody could fill it further, with topics that he makes up. */
+/* Else anybody could fill Redis further, with invented topics. */
 static void a_full_redis_takes_no_settings_of_one_more_topic(void **state)
 {
     struct topic_settings limit = {.set = SETTING_BIT(DEAD_MAX), .dead_max = 9};

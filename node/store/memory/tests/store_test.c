@@ -1,5 +1,5 @@
-/* What only the memory store can do: faults, held answers, a broken link, a shared clock.
- * What every store must do is in contract_test.c. */
+/* Features of the memory store alone: faults, held answers, a broken link, a shared clock.
+ * contract_test.c tests what every store must do. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -5,10 +5,11 @@
 -- answer code, 0, wait
 -- USES   check_lease owns
 --
--- A lease holds until its job is moved, so this needs no clock, which would be a tenth of it.
+-- A lease holds until its job is moved, so the script needs no clock, which would be a tenth of
+-- its time.
 --
--- With its last job the topic is left to the scan, which may think it has to come only when this
--- reservation would have ended: so it is called. (One that is not confirmed would have ended in
+-- The scan removes a topic without jobs, but may be planned only for the end of this
+-- reservation: so the last ack calls the scan. (A reservation that is not confirmed ends in
 -- seconds, and the scan comes anyway.) The event is written out: a function here costs 3 %.
 
 local j, p, v, o = unpack(KEYS)

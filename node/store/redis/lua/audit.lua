@@ -6,17 +6,18 @@
 --        how much it looked at, then for each suspect: id ('': the topic itself), number of the damage
 -- USES   now fenced beside priority expires rules_are_ours is_ours damage
 --
--- First the topic, then its jobs, then the places, each by its own cursor: `phase:cursor`. What is
--- found may be over, or not yet, when it is told; only repair says for sure. And what has no room in
+-- First the topic, then its jobs, then the places, each by its own cursor: `phase:cursor`.
+-- Damage found may be over when it is told; only repair says for sure. Damage without room in
 -- an answer is found the next time.
 --
--- The ready list is not looked through: its tombstones are no damage. That a job is in a long one is
--- found by guessing from its key, which grows along the list, each second time by halving. A step
--- takes its time in the middle of a list, so a call looks at as many jobs as about PROBES steps are
--- enough for. (What is behind PROBES_MAX is taken for sound: a page of a small hash is all of it,
--- but then its list is long only by tombstones.) The bodies of p are not read, for they are large:
--- of many, some are looked at by chance. And a stray entry in the middle of a large q, which repair
--- does not find, is not told again and again: it goes when it comes first, as tombstones do.
+-- The ready list is not looked through: its tombstones are no damage. A job's entry in a long
+-- list is found by guessing from its key, which grows along the list, each second time by
+-- halving. A step in the middle of a list takes time, so a call looks at as many jobs as about
+-- PROBES steps are enough for. (Jobs behind PROBES_MAX count as sound: a page of a small hash
+-- is all of it, but then its list is long only by tombstones.) The bodies of p are not read,
+-- because they are large; of many, some at random are looked at. A stray entry in the middle of
+-- a large q, which repair does not find, is not told: it goes when it comes first, as
+-- tombstones do.
 
 local j = KEYS[1]
 local topic, after, limit = ARGV[1], ARGV[2], math.min(tonumber(ARGV[3]), 100)

@@ -5,7 +5,7 @@
 -- answer code, now, wait, tries
 -- USES   now check_lease owns event confirmed moved expires beside die
 --
--- Nobody owns it any more. Who buries it had it: that is a try.
+-- The job has no owner any more. A consumer that buries a job had it: that is a try.
 
 local j, v, t, o, x = unpack(KEYS)
 local topic, id = ARGV[1], ARGV[2]

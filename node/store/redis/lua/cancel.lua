@@ -5,9 +5,9 @@
 -- answer code, now, wait (always -1)
 -- USES   now owns priority expires beside place_of
 --
--- The entry of a ready job stays in r as a tombstone: to search the list would take long. With
--- the topic's last job all of r is tombstones, and the topic is no more. (Where a place still
--- names a job, that one is an orphan, and the scan's.)
+-- The entry of a ready job stays in r as a tombstone: searching the list would take long. With
+-- the topic's last job all of r is tombstones, and the topic goes. (A job that a place still
+-- names is an orphan, and left to the scan.)
 
 local j, p, d, v, x, o, r, t, a, q = unpack(KEYS)
 local topic, id = ARGV[1], ARGV[2]

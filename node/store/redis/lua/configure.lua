@@ -5,19 +5,20 @@
 --        (node/store/settings.h), pause: 0 as it is, 1 until the time given (0: none), 2 for some
 --        ms, ms
 -- answer code, now, wait, the settings as they are now, packed ('': none)
--- USES   now wake event rules_are_ours settings_are_ours
+-- USES   now wake event setting rules_are_ours settings_are_ours
 --
--- All nodes hear of it: `=topic`. And where a pause ends, or its end comes closer, those who wait
--- for jobs do. The scan is called where it may have to let dead jobs go, and for the pause's end;
--- but a topic without jobs has no events: the push that makes it one plans the end.
+-- All nodes hear of the change: `=topic`. Where a pause ends, or its end comes closer, waiting
+-- consumers hear of it, too. The scan is called where it may have to delete dead jobs, and for
+-- the pause's end; but a topic without jobs has no events: its first push plans the pause's
+-- end.
 --
--- One more row of c is refused by a Redis without memory left, as a push is: else there could be any
--- number of them. A change of a row may lead jobs to their end, and goes on.
+-- A Redis without memory left refuses a new row of c, as it does a push: else there could be
+-- any number of rows. A change of a row may lead jobs to their end, and is not refused.
 
 local c, t, a, r, q = unpack(KEYS)
 local topic, mask, given, mode = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local FOREVER, NOTHING = 281474976710655, string.rep('\0', 45)
-local FIELDS = {{9, 12}, {13, 16}, {17, 18}, {19, 28}, {29, 34}, {35, 38}, {39, 44}, {45, 45}}
+local FOREVER, NOTHING = 281474976710655, string.rep('\0', SETTINGS_BYTES)
+local FIELDS = SETTINGS_PLACES
 
 local found = call('HGET', c, topic)
 local row = found and settings_are_ours(found) and found or NOTHING
@@ -43,18 +44,21 @@ for i, field in ipairs(FIELDS) do
         fields = fields .. sub(NOTHING, field[1], field[2])
     end
 end
-local new = pack('>I6I2', until_ms, sets) .. fields
+-- What a newer version has set stays as it is.
+local known = 2 ^ #FIELDS
+sets = sets + math.floor(parse('>I2', row, 7) / known) * known
+local new = pack('>I6I2', until_ms, sets) .. fields .. sub(row, SETTINGS_BYTES + 1)
 
--- What is set is in 7-8: bits 32 and 64 are the limits of the dead.
-local function limits(packed)
-    local set = parse('>I2', packed, 7)
-    return set % 128 - set % 32, sub(packed, 35, 44)
+local is_nothing = not string.find(new, '[^%z]')
+
+-- -1: not set.
+local function own(packed, bit, form, at)
+    return is_set(packed, bit) and parse(form, packed, at) or -1
 end
 local at = math.huge
 if call('ZSCORE', a, topic) then
-    local old_set, old_limits = limits(row)
-    local new_set, new_limits = limits(new)
-    if old_set ~= new_set or old_limits ~= new_limits then
+    if own(row, SETTING_DEAD_MAX) ~= own(new, SETTING_DEAD_MAX) or
+        own(row, SETTING_DEAD_AGE) ~= own(new, SETTING_DEAD_AGE) then
         at = now
     elseif until_ms ~= old and until_ms > 0 and until_ms < FOREVER then
         at = until_ms
@@ -66,13 +70,13 @@ wake(c, '=' .. topic)
 if is_shorter then
     wake(c, topic)
 end
-if found or new == NOTHING then
+if found or is_nothing then
     call('ZREM', t, '') -- even if Redis is full
 end
 local wait = at < math.huge and event(t, topic, at) or -1
-if new == NOTHING then
+if is_nothing then
     call('HDEL', c, topic)
 else
     call('HSET', c, topic, new)
 end
-return {OK, now, wait, new ~= NOTHING and new or ''}
+return {OK, now, wait, not is_nothing and new or ''}

@@ -7,9 +7,9 @@
 -- USES   now check_lease owns event delivered_to
 --
 -- With TTR 0 a job is done with its delivery, also where its consumer touched it before the end
--- of the reply. Any other reservation that is confirmed already stays as it is: this may be said
--- again, and what the consumer has done since must hold. With the last job of a topic the scan is
--- called where a touch may have put it off, as in ack.
+-- of the reply. Any other reservation that is confirmed already stays as it is: the script may
+-- run twice, and what the consumer has done since must hold. With a topic's last job the scan
+-- is called where a touch may have put it off, as in ack.
 
 local j, p, v, t, o = unpack(KEYS)
 local topic = ARGV[1]
@@ -22,7 +22,7 @@ local values = call('HMGET', j, unpack(ids))
 
 local stale, soonest, was_touched = 0, math.huge, false
 local kept, deadlines, gone, bodies, owners = {}, {}, {}, {}, {}
-local e, expiring -- only where one of those that go would have expired
+local e, expiring -- only where a job that is done would have expired
 
 for i = 1, #ids do
     local id, value, stamp = ids[i], values[i], ARGV[2 * i + 1]

@@ -1,4 +1,5 @@
-# Turns the scripts into C: cmake -DOUT=FILE -DDIR=lua -DNAMES=push+pop [-DBEFORE=FILE] -P embed.cmake
+# Turns the scripts into C:
+#   cmake -DOUT=FILE -DDIR=lua -DNAMES=push+pop [-DBEFORE=FILE] -P embed.cmake
 #
 # BEFORE is put in front of each of them, for tests.
 #
@@ -6,6 +7,12 @@
 # parts that its line "-- USES" names, then itself. A line "-- HERE" in it, or in a part, makes way
 # for the parts that it names: a function costs when it is made, and in a branch that is seldom taken
 # it seldom is. A part stands in one of the files of lib/, from its line "-- PART" to the next.
+#
+# Of the packed settings of a topic (node/store/settings.h) there is put in, from their definition
+# in base/topic_settings.h:
+#   SETTING_TTR, ...  bit, form and place of each that is a number: 1, '>I4', 9
+#   SETTINGS_PLACES   first and last byte of each; SETTINGS_BYTES of all; SETTINGS_LEAST of the
+#                     first version; SETTINGS_RULES where max_tries and the backoff begin
 
 string(REPLACE "+" ";" names "${NAMES}")
 
@@ -42,6 +49,45 @@ function(read_parts out names)
     set(${out} "${all}" PARENT_SCOPE)
 endfunction()
 
+set(definition ${CMAKE_CURRENT_LIST_DIR}/../../../../base/topic_settings.h)
+set(settings "")
+set(at 9)
+set(bit 1)
+set(places "")
+set(row_form "X\\(([A-Z_]+), \"[a-z_]+\", [a-z_]+, [A-Z]+, ([0-9]+),")
+file(READ ${definition} text)
+string(REGEX MATCHALL "${row_form}" rows "${text}")
+foreach(row IN LISTS rows)
+    string(REGEX REPLACE "${row_form}" "\\1" name "${row}")
+    string(REGEX REPLACE "${row_form}" "\\2" bytes "${row}")
+    list(APPEND settings ${name})
+    set(text_of_${name} "${bit}, '>I${bytes}', ${at}")
+    set(at_of_${name} ${at})
+    math(EXPR last "${at} + ${bytes} - 1")
+    string(APPEND places "{${at}, ${last}}, ")
+    math(EXPR at "${last} + 1")
+    math(EXPR bit "${bit} * 2")
+endforeach()
+string(REGEX MATCHALL "X\\([A-Z0-9_]+, *\"" all_rows "${text}")
+list(LENGTH all_rows expected)
+list(LENGTH settings found)
+if(NOT found EQUAL expected)
+    message(FATAL_ERROR "${definition}: ${found} of ${expected} rows are of the form read here")
+endif()
+list(SORT settings ORDER DESCENDING) # the longer of two that begin alike comes first
+math(EXPR bytes_of_all "${at} - 1")
+
+function(put_settings_in out text)
+    foreach(name IN LISTS settings)
+        string(REPLACE "SETTING_${name}" "${text_of_${name}}" text "${text}")
+    endforeach()
+    string(REPLACE "SETTINGS_PLACES" "{${places}}" text "${text}")
+    string(REPLACE "SETTINGS_BYTES" "${bytes_of_all}" text "${text}")
+    string(REPLACE "SETTINGS_LEAST" "45" text "${text}")
+    string(REPLACE "SETTINGS_RULES" "${at_of_MAX_TRIES}" text "${text}")
+    set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
 function(read_script out name)
     file(READ ${DIR}/${name}.lua text)
     if(text MATCHES "\n-- USES +([a-z_ ]+)\n")
@@ -64,6 +110,7 @@ endif()
 set(rows "")
 foreach(name IN LISTS names)
     read_script(text ${name})
+    put_settings_in(text "${text}")
     c_literal(literal "${common}${text}")
     string(APPEND rows "    {\"${name}\",\n     ${literal}},\n")
 endforeach()

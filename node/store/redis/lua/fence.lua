@@ -5,8 +5,9 @@
 -- answer code, now, wait (always -1)
 -- USES   now
 --
--- Taking over from another ensemble is an operator's decision: of two ensembles nobody else knows
--- which is right. Taken over by a standalone node, f says so: a leader that still lives is refused.
+-- Taking over from another ensemble is an operator's decision: only an operator knows which of
+-- two ensembles is right. After a takeover by a standalone node f says `standalone`, and a
+-- leader that still lives is refused.
 
 local f = KEYS[1]
 if ARGV[1] == '1' then

@@ -5,7 +5,7 @@
 -- answer code, now, wait, number of leases that were not valid any more
 -- USES   now check_lease event
 --
--- A reservation that is confirmed stays as it is: this may come behind a confirmation or a touch.
+-- A confirmed reservation stays as it is: a keep may come after a confirmation or a touch.
 
 local j, v, t = unpack(KEYS)
 local topic = ARGV[1]

@@ -6,9 +6,10 @@
 --        the body, the body's bytes, and its deadline, time of death or due
 -- USES   now misplaced precedes rank_behind index_from body_from names_ready
 --
--- The cursor names the last one told, as `score:id`, or a ready one as `priority:key`; so jobs may
--- come and go between the pages. Its place is found by halving. Tombstones are passed over, but
--- only so many a call: then it tells fewer than asked, and where it stopped.
+-- The cursor names the last job told, as `score:id`, or a ready one as `priority:key`; so jobs
+-- may come and go between the pages. The cursor's place is found by halving. Tombstones are
+-- passed over, but only so many a call: then the page is shorter than asked, and ends with a
+-- cursor.
 
 local j, p, d, r, q, v, x = unpack(KEYS)
 local state, after, limit = tonumber(ARGV[1]), ARGV[2], math.min(tonumber(ARGV[3]), 100)

@@ -6,8 +6,9 @@
 -- answer code, now, wait, due, 1: it was ready already, and stays as it is
 -- USES   now owns wake event moved due_at priority beside place_of make_ready revived
 --
--- A dead job begins anew: no try counted, and no ttl. One that is ready and stays so is left as
--- it is. The others leave their place last: cut off before that, they are in two places.
+-- A dead job begins anew: no try counted, and no ttl. A ready job that stays ready is left as
+-- it is. The others leave their place last: a script that breaks off before that leaves them in
+-- two places, not in none.
 
 local j, r, d, v, x, t, n, o, q = unpack(KEYS)
 local topic, id = ARGV[1], ARGV[2]

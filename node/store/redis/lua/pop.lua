@@ -7,16 +7,17 @@
 --        bodies are more than the answer may bring it pops nothing: `more` is what it takes, 2 or more
 -- USES   now
 --
--- The deadline is a provisional one, until `delivered` says that the consumer has the job. It is
--- the same whatever the TTR: a short one would be over before the reply has been read.
+-- The deadline is provisional, until `delivered` says that the consumer has the job, and the
+-- same for every TTR: a short one would be over before the reply has been read.
 --
--- It may stop short of what is wanted: tombstones on the way are dropped, and what has expired
--- dies, but only so many a call; and big bodies together have ROOM bytes at most, unless it is a
+-- The script may bring fewer jobs than wanted: it drops tombstones and lets expired jobs die,
+-- but only so many a call; and big bodies together have ROOM bytes at most, unless there is a
 -- single one. (A reply of 64 large bodies would hold up Redis, the node's loop and all its
 -- clients.) Then `more` is 1, and the caller asks anew.
 --
 -- Most buckets have no settings and most topics no priorities: one call finds that out, and then
--- r is all of the line. Jobs leave the line last: cut off before that, they are in two places.
+-- r is all of the line. Jobs leave the line last: a script that breaks off before that leaves
+-- them in two places, not in none.
 
 local j, p, r, v, t, n, o, q, c = unpack(KEYS)
 local topic, count, id_only = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1'
@@ -26,8 +27,8 @@ local FOREVER = 281474976710655 -- SETTINGS_FOREVER
 
 local ids, values, bodies, seen, look = {}, {}, {}, 0, count
 local room, more, may_bring = ROOM, 0, tonumber(ARGV[4])
-local dead -- what has expired: ids, and id to value
-local members, next_of_line -- what was seen in q, and more of the line: only where there is a q
+local dead -- expired jobs: ids, and id to value
+local members, next_of_line -- entries seen in q, and the next of the line: only where there is a q
 
 if call('EXISTS', q, c) > 0 then
     local settings = call('HGET', c, topic)
@@ -38,8 +39,8 @@ if call('EXISTS', q, c) > 0 then
     end
     if ends > now then
         local wait = -1
-        -- Whoever waits for these jobs is told at the pause's end: by the scan, if it comes then.
-        -- Tombstones count: with one in the line the next push announces nothing either. An event
+        -- Waiting consumers are told at the pause's end by the scan, which needs an event then.
+        -- Tombstones count, too: with one in the line the next push announces nothing. An event
         -- too many is harmless.
         if ends < FOREVER and call('EXISTS', r, q) > 0 then
             local score = format('%d', ends)
@@ -104,7 +105,8 @@ while #ids < count and seen < LOOK_MAX do
                 dead[id] = value
             else
                 if first % 16 >= 8 then
-                    -- Its size first: reading what is not taken would cost as much as taking it.
+                    -- The body's size first: reading a body that is not taken would cost as
+                    -- much as taking it.
                     local size = (may_bring or #ids > 0) and call('HSTRLEN', p, id) or 0
                     if #ids > 0 and size > room then
                         count, more = #ids, 1
@@ -167,7 +169,7 @@ if dead then
 end
 
 call('ZREM', v, '') -- even if Redis is full
-local soon, wait = bury and 1000 or UNCONFIRMED_MS, -1 -- what died calls the scan, which prunes
+local soon, wait = bury and 1000 or UNCONFIRMED_MS, -1 -- a death calls the scan, which prunes
 local score = format('%d', now + soon)
 if call('ZADD', t, 'LT', 'CH', score, topic) == 1 then
     wait = soon

@@ -6,8 +6,8 @@
 -- USES   now misplaced expires owns beside names_ready
 --
 -- Ready jobs go in the order of their service, with the tombstones up to the next job that is left:
--- of r LOOK_MAX entries are looked at, so a call may find none and yet say that there are more. To
--- free a large body takes long: a call frees BIG_MAX of them.
+-- of r LOOK_MAX entries are looked at, so a call may find none and yet say that there are more.
+-- Freeing a large body takes long: a call frees BIG_MAX of them.
 
 local j, p, d, r, q, v, x, o, t, a = unpack(KEYS)
 local topic, state, since, before = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
@@ -16,7 +16,8 @@ local LOOK_MAX, LOOK_STEP, BIG_MAX = 1000, 100, 200
 
 local ids, values, bodies, wrong = {}, {}, {}, nil
 
--- As many of these as there is room for, without tombstones; answers how many that were.
+-- Takes as many of these entries as there is room for, without tombstones; answers how many
+-- entries that were.
 local function take(place, names, members)
     local found = #names > 0 and call('HMGET', j, unpack(names)) or {}
     for i = 1, #names do
@@ -51,8 +52,8 @@ local function ids_in(members)
     return names
 end
 
--- A sorted set in its order, from score to score. Answers the members to be removed, and whether
--- all that there are.
+-- A sorted set in its order, from score to score. Answers the members to be removed, and
+-- whether these are all.
 local function take_set(place, from, to, is_keyed)
     local members = call('ZRANGEBYSCORE', place, from, to, 'LIMIT', 0, limit - #ids + 1)
     local more = table.remove(members, limit - #ids + 1)
@@ -116,7 +117,7 @@ if #bodies > 0 then
     call('HLEN', p)
 end
 
--- With the last jobs the topic goes, unless a place names others: those are the scan's.
+-- With its last jobs the topic goes, unless a place names others: these are left to the scan.
 local place = ({[DELAYED] = d, [READY] = q, [RESERVED] = v, [DEAD] = x})[state]
 local removed = #(removals[1] or {}) + #(removals[2] or {})
 local is_last = #ids > 0 and call('HLEN', j) == #ids

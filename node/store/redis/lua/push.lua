@@ -15,16 +15,18 @@
 -- A body above 1,024 bytes goes to p, so that a change of the header does not copy it. The
 -- numbers are packed because reading five of them from text costs as much as storing the job.
 --
--- A topic with a job, an entry in r or an event in t is in a: only where it may have had none
--- of them does it come in.
+-- A topic with a job, an entry in r or an event in t is in a: so it is added only where it may
+-- have had none of these.
 --
--- A job that is replaced leaves its place last: cut off before that, there are two of it.
+-- A replaced job leaves its place last: a script that breaks off before that leaves two of it,
+-- not none.
 --
 -- An entry of the ledger, packed as '>I6I7I6B': number, id when it was made here (else 0), due,
--- 1: one was replaced + 2: the topic's first event (or 4: refused, with the code for an id). It
--- is read with every push, because a retry may overtake the first attempt, which is still
--- in the buffers of a lost connection: whichever comes second finds that it has happened. A higher
--- number says that the ring has been round since. The entry is written last of all, with the job.
+-- 1: one was replaced + 2: the topic's first event (or 4: refused, with the code for an id).
+-- Every push reads the entry, because a retry may overtake the first try, which is still in the
+-- buffers of a lost connection: the second to come finds that the push has happened. A higher
+-- number there says that the ring has been round since. The entry is written last of all, with
+-- the job.
 
 local j, p, d, r, t, n, a, u = unpack(KEYS)
 local topic, id, body, rules = ARGV[1], ARGV[2], ARGV[3], ARGV[7]
@@ -62,7 +64,7 @@ if delay > DELAY_MAX then
     -- HERE refuse
     return {code, now, -1}
 end
-local e, q, rank, expires_at -- where it expires; where it is not of the common priority
+local e, q, rank, expires_at -- e where it expires; q and rank where it is not of the common priority
 if rules then
     local bucket, ttl = sub(j, 1, -#topic - 3), parse('>I6', rules, 17)
     rank = parse('>I4', rules)
@@ -113,7 +115,7 @@ if is_big then
     call('HLEN', p)
 end
 
--- What the one that is replaced leaves behind, for the end.
+-- The remains of the replaced job, for the end of the script.
 local leftovers, clearing
 if old then
     leftovers = {}

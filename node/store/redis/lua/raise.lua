@@ -10,13 +10,13 @@
 -- USES   now epoch ring
 --
 -- A Redis that rolled back (lost its last writes, or was restored) would give out ids and
--- stamps a second time, and whoever comes first may not know the last ones. So whoever comes first
--- in a life raises the counter above all that can have been given out: by the clock, which it
--- follows, and well above that (by the clock alone where there is nothing: ids keep their time in a
--- new Redis, and one that was emptied had not been ahead of it for long). l has the life, and
--- behind a space the counter as it was then: who comes later compares what he has seen in an
--- earlier life with that. A counter that is gone while l is there was taken away by hand: it begins at the
--- clock, too.
+-- stamps a second time, and the first node to come may not know the last ones. So the first
+-- node in a life raises the counter above all that can have been given out: well above the
+-- clock, which the counter follows (to the clock alone where there is nothing: ids keep their
+-- time in a new Redis, and an emptied one had not been ahead of the clock for long). l has the
+-- life, and behind a space the counter as it was then, with which later nodes compare what they
+-- have seen in an earlier life. A counter that is gone while l is there was taken away by hand:
+-- it begins at the clock, too.
 
 local n, u, l, seen, number = KEYS[1], KEYS[2], KEYS[3], tonumber(ARGV[1]), tonumber(ARGV[2])
 local keep, life, is_known, goes_on = ARGV[5], ARGV[6], ARGV[7] == '1', ARGV[8]

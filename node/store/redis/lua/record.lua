@@ -5,7 +5,7 @@
 -- answer code, now, wait (always -1)
 -- USES   now history
 --
--- A Redis without memory left refuses it: a history leads no job to its end.
+-- A Redis without memory left refuses the lines: a history leads no job to its end.
 
 local lines = {unpack(ARGV, 2)}
 write_history(KEYS[1], call('XLEN', KEYS[1]), lines, tonumber(ARGV[1]))

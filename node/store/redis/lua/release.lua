@@ -5,8 +5,9 @@
 -- answer code, now, wait, due (0: it died), tries, why it died (0: it did not)
 -- USES   now check_lease owns wake event confirmed moved due_at priority expires used_up rest beside make_ready die
 --
--- The job is due anew, behind the delay; the delay it was pushed with stays in its header. Nobody
--- owns it any more. Who gives it back had it: that is a try, and it may have been the last.
+-- The job is due anew, after the delay; the delay it was pushed with stays in its header. The
+-- job has no owner any more. A consumer that releases a job had it: that is a try, perhaps the
+-- last.
 
 local j, r, d, v, t, n, o, q, x = unpack(KEYS)
 local topic, id, delay = ARGV[1], ARGV[2], tonumber(ARGV[4])

@@ -7,14 +7,14 @@
 --        sound, and nothing was done)
 -- USES   now fenced beside priority expires moved wake event index_from rules_are_ours is_ours damage
 --
--- The header is believed before the places (doc/store.md, Repair). All is read; from that follows
--- what is wrong, and what the job has to be and where; then every place is made to say so. Of
+-- The header is believed before the places (doc/store.md, Repair). The script reads all, judges
+-- what is wrong and what the job has to be and where, and then makes every place say so. Of
 -- several damages the answer names the first in the order in which they are looked for.
 --
 -- Where halving does not find a ready job, its list may be out of order: then LOOK_MAX entries from
--- both ends on are looked through. A job that is not found there has another entry made, and its
--- old one is a tombstone. Ranked entries with other keys than the header's are tombstones too, so of
--- q no more than LOOK_MAX are looked through: what is left is dropped when it comes first.
+-- both ends on are looked through. A job that is not found there gets a new entry, and its old
+-- one is a tombstone. Ranked entries with other keys than the header's are tombstones too, so
+-- of q no more than LOOK_MAX are looked through: the rest is dropped when it comes first.
 
 local j = KEYS[1]
 local topic, id, calls_scan = ARGV[1], ARGV[2], ARGV[3] == '1'
@@ -58,7 +58,7 @@ for letter in string.gmatch('dvxe', '.') do
     scores[letter] = tonumber(call('ZSCORE', key[letter], id) or nil)
 end
 
--- Of q: its entries that are found, each behind its score.
+-- The job's entries that are found in q, each behind its score.
 local function ranked_entries()
     local entries, size = {}, call('ZCARD', key.q)
     local function note(members)
@@ -108,7 +108,8 @@ local function is_in_its_place()
     return ranked[entry] == priority(value)
 end
 
--- A ready entry needs a number of the counter's: `becomes` is finished when that is drawn.
+-- A ready entry needs a number of the counter's: `becomes` is finished when the number is
+-- drawn.
 local becomes_ready = false
 
 if value and not is_mine then
@@ -174,7 +175,7 @@ if becomes_ready then
 end
 call('ZREM', key.d, '') -- even if Redis is full
 local number = becomes_ready and pack('>I6', MIDDLE + call('INCR', n))
-local wait = event(t, topic, now) -- what is mended may be due, or may have stood in the way
+local wait = event(t, topic, now) -- a mended job may be due, or may have stood in the way
 
 if becomes_ready then
     becomes = moved(value, READY, number)

@@ -5,8 +5,8 @@
 -- answer code, now, wait (always -1), number of leases that were not valid any more
 -- USES   now moved check_lease wake priority
 --
--- Of each priority, the first lease of the call ends up first. What is confirmed stays where it
--- is: a consumer that left before the end of its reply, and touched a job of it, has that job.
+-- Of each priority, the first lease of the call ends up first. A confirmed job stays where it
+-- is: a consumer that left before the end of its reply, but touched a job, has that job.
 
 local j, r, v, n, q = unpack(KEYS)
 local topic = ARGV[1]

@@ -1,36 +1,38 @@
--- scan: what is due in this bucket moves: delayed jobs to ready, reservations that ran out to ready
--- or delayed, and what is used up or expired to dead; dead ones beyond their topic's limits go.
+-- scan: moves what is due in this bucket: delayed jobs to ready, reservations that ran out to
+-- ready or delayed, used-up and expired jobs to dead; deletes dead jobs beyond their topic's
+-- limits.
 --
 -- KEYS   t n a c h f, and by rule the bucket's o and the topics' own: the name of t with o, or with
 --        j, p, d, r, q, v, x, e for its letter
 -- ARGV   limit: move at most so many jobs; the node's name and bytes the history may take (0: none
 --        is written); then for each rule of the configuration: pattern, settings, packed; last
 --        the leader's token
--- answer code, now, wait (always -1); where it is FENCED, the token seen; else moved, reservations that ran out, of them dead for their
---        tries, dead for their ttl, dead ones deleted, ms to the bucket's next event (0: more is
---        due now; -1: there is none), number of topics left alone, what is wrong with the first of
---        them (''), then the lateness of each delayed job that became ready
+-- answer code, now, wait (always -1); where it is FENCED, the token seen; else moved, reservations
+--        that ran out, of them dead for their tries, dead for their ttl, dead ones deleted, ms to
+--        the bucket's next event (0: more is due now; -1: there is none), number of topics left
+--        alone, what is wrong with the first of them (''), then the lateness of each delayed job
+--        that became ready
 -- USES   now moved wake become_ready
 --
 -- Where all nodes scan, the last argument is the node's share instead of the token, 300 bytes: view 16
 -- and owner 16 in hex; how long a lock lasts, and from when on a topic is late, 6 each; a mark for each of
--- 256 shares. Then it is not the token that is looked at, but each topic's lock (by rule: the name of t
--- with l): see own_topics in lib/scan.lua. The ms to the next event are those of the node's own topics; and behind
--- what is wrong the answer has four numbers more: locks taken that were free, taken from an older view,
--- stolen (of those that were free), conflicts.
+-- 256 shares. Then the script checks each topic's lock (by rule: the name of t with l) instead
+-- of the token: see own_topics in lib/scan.lua. The ms to the next event are those of the
+-- node's own topics; and behind what is wrong the answer has four more numbers: locks taken
+-- that were free, taken from an older view, stolen (of those that were free), conflicts.
 --
 -- Topics come in the order of their next event. First the plan is made for all of them, by reading
--- alone; then it is carried out. Where a due job is missing, or not in the state its place says,
--- its whole topic is left alone and looked at again a second later: it must not stop the others. So
--- is a topic that has a key of a wrong type, or that needs the bucket's a or o where that is one. Where t,
--- n, c or f is, the scan ends in an error that names it; where h is, no history is written.
--- One that has no job any more is let go, with the tombstones in its r. Of the others, tombstones go
--- that stand at the head of r, where nobody pops; but to look for them costs, and most have none: so
--- it is done in one ms of TRIM_EVERY, where r is written anyway. (A prime, so that no rhythm of the
--- scans passes it by.)
+-- alone; then it is carried out. Where a due job is missing, or not in the state its place
+-- says, its whole topic is left alone and looked at again a second later: it must not stop the
+-- others. The same holds for a topic with a key of a wrong type, or one that needs the bucket's
+-- a or o of a wrong type. With t, n, c or f of a wrong type the scan ends in an error that
+-- names the key; with h, no history is written. A topic without jobs goes, with the tombstones
+-- in its r. In other topics the tombstones at the head of r go, for topics that nobody pops;
+-- but looking costs, and most have none: so the scan looks in one ms of TRIM_EVERY, where r is
+-- written anyway. (A prime, so that no rhythm of the scans passes it by.)
 --
--- What is due and expired at once dies. What dies here counts against its topic's limits at once,
--- but is not among those that go: a dead job stays for one scan at least.
+-- A job that is due and expired dies. A job that dies here counts against its topic's limits at
+-- once, but is not deleted: a dead job stays for one scan at least.
 
 local t, n, a, c, h = unpack(KEYS)
 local share = #ARGV[#ARGV] == 300 and ARGV[#ARGV] -- OP_TOKEN_MAX is 64
@@ -45,13 +47,13 @@ local HELD, TAKE, TAKE_LATE, TAKE_OVER = -1, -2, -3, -4 -- claims of locks; or a
 local bucket, until_now = sub(t, 1, -2), format('%d', now)
 local o = bucket .. 'o'
 local has_rules = #ARGV > 4
-local has_ttl, has_rows = false, false -- may one of the topics have an e? or settings?
+local has_ttl, has_rows = false, false -- may one of the topics have an e? may one have settings?
 local tombstones = false -- by plan, how many to drop from the head of r
 
 -- ---- the plan ----
 
--- What only some topics need is made when the first of them does: so many functions cost as much
--- as to move five jobs.
+-- Functions that only some topics need are made when the first one needs them: they cost as
+-- much as moving five jobs.
 local made
 local function rare()
     if not made then
@@ -65,7 +67,7 @@ local function rare()
     return made
 end
 
--- The first of a place that are due, checked; and whether any of them has rules.
+-- The first due jobs of a place, checked; and whether any of them has rules.
 local function due_in(plan, place, state)
     local ids, values, has_rules = NONE, NONE, false
     local gone_count = plan.more and plan.more.gone_count or 0
@@ -134,7 +136,7 @@ local function plan_timed_out(plan)
     end
 end
 
--- What is left to be read before it is written.
+-- The last reads before the first write.
 local function read_the_rest(plan)
     local more, pruned = plan.more, 0
     plan.q = (more or plan.batch.ranks) and bucket .. 'q:' .. plan.topic
@@ -286,8 +288,8 @@ if claims then
     -- HERE write_locks
 end
 
--- First where a job goes, then what it is, then where it was: cut off in between by a Redis that
--- fails, it is in two places, never in none.
+-- First the job's new place, then its value, then its old place: where Redis fails in between,
+-- the job is in two places, never in none.
 local function carry_out(plan)
     local more = plan.more
     local changed = more and more.changed or {}

@@ -6,9 +6,9 @@
 --        settings, packed (node/store/settings.h)
 -- USES   now
 --
--- A pause ends with its topic's scan; but of a topic that is not in a there is none. So a page drops
--- the rows that say no more than that a pause was. It tells the others even where Redis refuses to
--- write: these say nothing.
+-- The scan of a topic ends its pause, but a topic that is not in a is not scanned. So a page
+-- drops rows that hold nothing but a pause that is over. The other rows are told even where
+-- Redis refuses that write.
 
 local c = KEYS[1]
 local topic, after = ARGV[1], ARGV[2]
@@ -22,10 +22,10 @@ if not string.match(after, '^%d*$') or #after > 19 then
 end
 local page = call('HSCAN', c, after == '' and '0' or after, 'COUNT', 100)
 local answer, over = {OK, now, -1, page[1] ~= '0' and page[1] or ''}, {}
-local a, nothing_set = sub(c, 1, -2) .. 'a', string.rep('\0', 39)
+local a = sub(c, 1, -2) .. 'a'
 for i = 1, #page[2], 2 do
     local name, row = page[2][i], page[2][i + 1]
-    if sub(row, 7) == nothing_set and parse('>I6', row) <= now and not call('ZSCORE', a, name) then
+    if #row >= SETTINGS_LEAST and not string.find(row, '[^%z]', 7) and parse('>I6', row) <= now and not call('ZSCORE', a, name) then
         over[#over + 1] = name
     else
         answer[#answer + 1] = name

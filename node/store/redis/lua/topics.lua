@@ -7,15 +7,15 @@
 --        lock ('': none), of the key that has l for the letter]
 -- USES   now names_ready count
 --
--- A topic that has just lost its last job is still in a, but not told. One that has a key of a wrong
--- type is told without a job: stats says what is wrong.
+-- A topic that has just lost its last job is still in a, but not told. A topic with a key of a
+-- wrong type is told with zeros: stats says what is wrong.
 
 local a = KEYS[1]
 local after, limit = ARGV[1], tonumber(ARGV[2])
 local bucket = sub(a, 1, -2)
 local has_locks = ARGV[3] ~= nil
 
--- One more than is told shows whether there are more.
+-- Reads one name more than it tells, to see whether there are more.
 local from = after == '' and '-' or '(' .. after
 local names = call('ZRANGEBYLEX', a, from, '+', 'LIMIT', 0, limit + 1)
 local has_more = table.remove(names, limit + 1)

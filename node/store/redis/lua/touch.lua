@@ -5,7 +5,7 @@
 -- answer code, now, wait, deadline
 -- USES   now check_lease event confirmed
 --
--- Who touches it has it: that confirms the reservation.
+-- A consumer that touches a job has it: the touch confirms the reservation.
 
 local j, v, t = unpack(KEYS)
 local topic, id, ttr = ARGV[1], ARGV[2], tonumber(ARGV[4])

@@ -1,4 +1,4 @@
-/* The circuit breaker in the states of its diagram, with a time of the test's own. */
+/* The circuit breaker in the states of its diagram, on a fake clock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* What only a leader may do goes to a real Redis in the moment in which it is asked for, or not
- * at all: nothing is done later for which nobody looked at the lease.
+/* A leader's operation goes to a real Redis when it is submitted, or not at all: nothing is
+ * done later, when nobody has checked the lease.
  */
 #include "node/store/redis/tests/store_fixture.h"
 

@@ -1,4 +1,4 @@
-/* Calls in flight: whose answer is the next, and how long it may take. */
+/* Calls in flight: the order of their answers, and their deadlines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* A store that follows the master of real Sentinels: found, failed over, killed; and what it
- * says when it is set up wrongly.
+/* A store that follows the master of real Sentinels: found, failed over, killed; and its
+ * messages when set up wrongly.
  */
 #include "node/store/redis/tests/store_fixture.h"
 

@@ -1,5 +1,5 @@
 /* Operations whose answer is lost with the connection, on a Redis that is frozen for longer
- * than an answer may take: what it was sent it still does when it goes on.
+ * than an answer may take, and still runs the commands it got when it goes on.
  */
 #include "node/store/redis/tests/store_fixture.h"
 

@@ -1,4 +1,4 @@
-/* Numbers of pushes, until when a push can be found by its own, and which are lost. */
+/* Numbers of pushes, how long a push can be found by its number, and which pushes are lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

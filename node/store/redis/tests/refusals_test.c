@@ -1,4 +1,4 @@
-/* Which Redis a store does not take, and what it says then. */
+/* Which Redis a store refuses, and with what message. */
 #include "node/store/redis/tests/store_fixture.h"
 
 #include <signal.h>

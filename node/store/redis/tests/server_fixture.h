@@ -1,7 +1,7 @@
 /* A real redis-server, or Redis Sentinel, for tests: in a directory of its own, on a unix
  * socket, gone with the test process whatever happens to that.
  *
- * All of it fails the process with a message on standard error when it cannot be done.
+ * Each function ends the process with a message on standard error when it fails.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_TESTS_SERVER_FIXTURE_H
 #define DUEQ_NODE_STORE_REDIS_TESTS_SERVER_FIXTURE_H

@@ -1,4 +1,4 @@
-/* What a store says of a Redis that may lose jobs, and when that changes under it. */
+/* A store's messages about a Redis that may lose jobs, also when that changes under it. */
 #include "node/store/redis/tests/store_fixture.h"
 
 #include <stdio.h>

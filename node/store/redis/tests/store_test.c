@@ -1,5 +1,5 @@
-/* The store on a real Redis: what happens when that is away, silent, forgetful or killed. What
- * the operations do is the contract test's.
+/* The store on a real Redis that is away, silent, forgetful or killed. The contract test has
+ * what the operations do.
  */
 #include "node/store/redis/tests/store_fixture.h"
 

@@ -1,4 +1,4 @@
-/* What is said of a bucket's data that is wrong: once, with the key, and of each bucket. */
+/* Wrong data of a bucket is logged once, with the key, and for each bucket. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* What is heard; and a subscription that is open and hears nothing: only its own missing beat
- * can tell.
+/* Messages heard; and an open subscription that hears nothing, which only its missing beat can
+ * tell.
  */
 #include "node/store/redis/wakeups.h"
 
@@ -15,6 +15,8 @@
 #include <event2/event.h>
 
 #include "node/store/redis/tests/server_fixture.h"
+
+static int64_t beat_ms = 20;
 
 struct hearing {
     struct loop *loop;
@@ -124,7 +126,7 @@ static void start(struct hearing *h, const struct redis_fixture *talks,
     struct redis_wakeups_options wakeups = {
         .address = address_of(listens),
         .prefix = "dq",
-        .timeout_ms = 20,
+        .timeout_ms = beat_ms,
         .backoff_max_ms = 50,
         .on_ready = on_ready,
         .on_settings = on_settings,
@@ -205,6 +207,24 @@ static void a_subscription_that_hears_nothing_is_made_anew(void **state)
     h.is_up = false;
     run_until(h.loop, &h.is_up);
     stop(&h);
+    redis_fixture_free(here);
+    redis_fixture_free(there);
+}
+
+/* Its usual time would be minutes. */
+static void a_process_that_stood_still_proves_its_subscription(void **state)
+{
+    struct redis_fixture *here = redis_fixture_new(NULL), *there = redis_fixture_new(NULL);
+    struct hearing h;
+
+    beat_ms = 600000;
+    start(&h, here, there);
+    redis_wakeups_prove_all(h.wakeups);
+    run_until(h.loop, &h.is_down);
+    h.is_up = false;
+    run_until(h.loop, &h.is_up);
+    stop(&h);
+    beat_ms = 20;
     redis_fixture_free(here);
     redis_fixture_free(there);
 }
@@ -300,6 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_subscription_that_hears_nothing_is_made_anew),
+        cmocka_unit_test(a_process_that_stood_still_proves_its_subscription),
         cmocka_unit_test(one_redis_that_is_not_heard_is_looked_after),
         cmocka_unit_test(a_place_that_hears_the_smaller_part_is_left),
         cmocka_unit_test(it_is_not_left_for_a_place_that_hears_no_more),

@@ -1,4 +1,4 @@
-/* Each word, from the set-up that it is about. */
+/* Each weakness, from the set-up that has it. */
 #include "node/store/redis/durability.h"
 
 #include <setjmp.h>

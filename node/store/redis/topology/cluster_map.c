@@ -17,7 +17,7 @@
 
 #define SCHEME "cluster://"
 
-/* Its nodes talk to each other by TCP, and so does who follows them from one to the other. */
+/* A Redis Cluster's nodes talk by TCP, and so must its followers. */
 static bool has_socket(const struct redis_seeds *seeds)
 {
     for (unsigned i = 0; i < seeds->count; i++) {
@@ -42,19 +42,19 @@ enum status redis_seeds_parse(const char *text, struct redis_seeds *seeds)
     return STATUS_OK;
 }
 
-/* CLUSTER INFO tells what kind of node it is that answers. It goes in one write with CLUSTER
- * SLOTS, so that its epoch is not newer than the map.
+/* CLUSTER INFO tells what kind of node answers. It goes in one write with CLUSTER SLOTS, so
+ * that the epoch is not newer than the map.
  */
 
 #define TIMEOUT_MS   1000
-#define SHUN_MS      5000 /* who has not answered is asked last, for so long */
+#define SHUN_MS      5000 /* a node that has not answered is asked last, for so long */
 #define ASKED_MAX    (REDIS_SEEDS_MAX + REDIS_MASTERS_MAX)
 #define META_KEY_MAX 64
 #define NAME         "Redis Cluster"
 
 enum map_state { STOPPED, RESTING, LOOKING, ASKING, CLOSING };
 
-/* One that can be asked: a seed, or a master of the last map. */
+/* A node that can be asked: a seed, or a master of the last map. */
 struct asked {
     int64_t shun_mono_ms; /* until then, others first */
     bool is_lasting;      /* cannot answer until somebody changes something; till asked again */
@@ -70,14 +70,14 @@ struct redis_cluster_map {
     struct redis_call info, slots;
     struct redis_seeds seeds;
     char meta_key[META_KEY_MAX];
-    unsigned turn;                  /* who is asked, or was: an index of asked */
+    unsigned turn;                  /* the node asked now, or last: an index of `asked` */
     struct asked asked[ASKED_MAX];  /* the seeds, then the masters of the map */
     struct redis_address connected; /* numeric */
     int64_t asked_mono_ms;          /* when the last reading began */
     struct redis_map_origin origin; /* of this answer; epoch -1: not said yet */
     bool is_stale;                  /* since this reading began */
     bool is_stopping;
-    unsigned farewell_turns; /* of the loop, before it has stopped: a lookup was cancelled */
+    unsigned drain_turns; /* of the loop, before it has stopped: a lookup was cancelled */
 
     struct redis_map map; /* the last one that was believed */
     bool has_map;
@@ -107,7 +107,7 @@ static const struct redis_address *address_of(const struct redis_cluster_map *m,
     return i < m->seeds.count ? &m->seeds.list[i] : &m->map.masters[i - m->seeds.count];
 }
 
-/* The next one; one that has not answered lately only where all are so. */
+/* The next node; one that has not answered lately only where none has. */
 static void take_turn(struct redis_cluster_map *m)
 {
     unsigned count = count_asked(m), next = m->turn;
@@ -125,7 +125,7 @@ static void take_turn(struct redis_cluster_map *m)
 
 /* ---- the end of a reading ---- */
 
-/* The session is let go of in the next turn of the loop: we are inside its call, perhaps. */
+/* The session is freed in the next turn of the loop: this may be inside a callback of its. */
 static void leave(struct redis_cluster_map *m)
 {
     m->state = CLOSING;
@@ -142,7 +142,7 @@ static void fail(struct redis_cluster_map *m, const char *why, bool is_lasting)
                          now(m));
     asked->shun_mono_ms = now(m) + SHUN_MS;
     asked->is_lasting = is_lasting;
-    m->is_stale = true; /* it is still not known better */
+    m->is_stale = true; /* nothing better is known yet */
     leave(m);
 }
 
@@ -156,7 +156,7 @@ static void on_refused(void *arg, const char *why)
 {
 }
 
-/* All that are named, while there is no map. */
+/* True: no configured node can answer until somebody changes something, and there is no map. */
 static bool is_lasting(const struct redis_cluster_map *m)
 {
     for (unsigned i = 0; i < m->seeds.count; i++) {
@@ -168,8 +168,8 @@ static bool is_lasting(const struct redis_cluster_map *m)
 
 static void stop_or_go_on(struct redis_cluster_map *m)
 {
-    if (m->is_stopping && m->farewell_turns > 0) {
-        m->farewell_turns--;
+    if (m->is_stopping && m->drain_turns > 0) {
+        m->drain_turns--;
         wait_ms(m, 0);
     } else if (m->is_stopping) {
         m->state = STOPPED;
@@ -233,7 +233,7 @@ static void on_info(struct redis_call *call, const redisReply *reply)
         complain(m, "an answer to CLUSTER INFO without cluster_current_epoch");
 }
 
-/* Which bucket has gone where is told by those who send them there. */
+/* The store logs which bucket goes where. */
 static void say_what_is_new(const struct redis_cluster_map *m, const struct redis_map *map)
 {
     if (!m->has_map || m->map.master_count != map->master_count ||
@@ -244,7 +244,7 @@ static void say_what_is_new(const struct redis_cluster_map *m, const struct redi
                  (long long)m->origin.epoch, map->master_count, map->covered, REDIS_SLOTS);
 }
 
-/* The masters that were known keep what is known of them only where all are the same. */
+/* What is known of the masters is kept only where all masters are the same. */
 static void adopt(struct redis_cluster_map *m, const struct redis_map *map)
 {
     say_what_is_new(m, map);
@@ -428,7 +428,7 @@ void redis_cluster_map_stop(struct redis_cluster_map *m)
     m->is_stopping = true;
     redis_target_stop_looking(&m->target);
     if (redis_target_cancel(&m->target))
-        m->farewell_turns = RESOLVE_FAREWELL_TURNS;
+        m->drain_turns = RESOLVE_DRAIN_TURNS;
     redis_session_close(&m->session);
     leave(m);
 }

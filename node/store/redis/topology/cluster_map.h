@@ -8,9 +8,9 @@
  *      +------------- the connection is let go of ---- CLOSING <----------------------+
  *
  * Each reading asks another node, over a connection of its own: the seeds of the configuration
- * and all masters of the last map take turns, and who has not answered is asked last for some
- * seconds. After no answer, and while a slot has no master or a lane does not work (its owner
- * says redis_cluster_map_stale() again), it reads every CLUSTER_MAP_AGAIN_MS.
+ * and all masters of the last map take turns; a node that has not answered is asked last for
+ * some seconds. After no answer, and while a slot has no master or a lane does not work (its
+ * owner says redis_cluster_map_stale() again), it reads every CLUSTER_MAP_AGAIN_MS.
  *
  * A node that has lost touch with the others still answers, with an old map, which is not
  * believed (cluster_map.h).
@@ -26,14 +26,14 @@
 #include "node/store/redis/wire/address.h"
 #include "node/store/redis/topology/slots.h"
 
-/* Which maps of a Redis Cluster are believed? Pure.
+/* Which maps of a Redis Cluster are believed. Pure.
  *
- * A node that was cut off from the others answers as well as any, with an old map. It gives
- * itself away: its state is not "ok" when it cannot see most masters, and its epoch is not that
- * of the others, who have raised it with a failover. (A replica that was cut off may have
- * raised its own without success; it is not "ok", though.) So a map is believed that is as good
- * as the last one: "ok" before the epoch. After REDIS_MAP_DOUBT_MS without one any is believed:
- * the Redis Cluster is down as a whole, or was made anew.
+ * A node that was cut off from the others still answers, with an old map. Two things give the
+ * node away: its state is not "ok" when it cannot see most masters, and its epoch is below that
+ * of the others, who have raised theirs with a failover. (A replica that was cut off may have
+ * raised its own without success, but is not "ok".) So a map is believed that is as good as the
+ * last one: "ok" counts before the epoch. After REDIS_MAP_DOUBT_MS without such a map any is
+ * believed: the Redis Cluster is down as a whole, or was made anew.
  */
 
 #define REDIS_MAP_DOUBT_MS 10000
@@ -85,8 +85,9 @@ struct redis_cluster_map_options {
     int64_t timeout_ms; /* to connect, to answer; at most a second is used */
     /* A map was read; also where it is the same as before. Borrowed for the call. */
     void (*on_map)(void *arg, const struct redis_map *map);
-    /* There never was a map, and each node of the configuration is none of a Redis Cluster, or
-     * refuses the password: so it is until somebody changes something. It is asked on. */
+    /* There never was a map, and no node of the configuration can give one, until somebody
+     * changes something: each is none of a Redis Cluster, or refuses the password. They are
+     * asked on. */
     void (*on_refused)(void *arg, const char *why);
     void (*on_stopped)(void *arg);
     void *arg;
@@ -104,7 +105,7 @@ void redis_cluster_map_free(struct redis_cluster_map *m); /* stopped or never st
 void redis_cluster_map_start(struct redis_cluster_map *m);
 void redis_cluster_map_stop(struct redis_cluster_map *m);
 
-/* The map is, or may be, wrong: it is read again soon; not more often than every
+/* The map may be wrong: reads it again soon, but not more often than every
  * CLUSTER_MAP_AGAIN_MS. Nothing is called back from inside. */
 void redis_cluster_map_stale(struct redis_cluster_map *m);
 

@@ -1,4 +1,5 @@
-/* The list of Sentinels in a configuration. */
+/* The list of Sentinels in a configuration; one Sentinel's connections; all of them
+ * together. */
 #include "node/store/redis/topology/sentinel.h"
 
 #include <assert.h>
@@ -14,7 +15,7 @@
 #include "node/store/redis/wire/link.h"
 #include "node/store/redis/topology/sentinel_view.h"
 
-/* What it is told by its owner, and tells him. Never from inside a call. */
+/* What one Sentinel's link tells its owner. Never from inside a call. */
 struct sentinel_link_events {
     void (*on_word)(void *arg, unsigned number, const struct sentinel_word *word);
     void (*on_silence)(void *arg, unsigned number); /* why: in the link */
@@ -36,7 +37,7 @@ struct redis_sentinel_link {
     bool is_awaited;           /* on_word or on_silence will come */
     unsigned running;          /* of the two links; while stopping */
 
-    struct redis_last_error why; /* it has no answer; "": it has */
+    struct redis_last_error why; /* why it has no answer; "": it has one */
     bool is_lasting;             /* that is so until somebody changes something */
     char name[REDIS_ADDRESS_CHARS + 32];
 };
@@ -45,7 +46,7 @@ struct redis_sentinel_link {
 
 #define SCHEME "sentinel://"
 
-/* What Sentinel takes as a name, too. */
+/* The names that Sentinel takes. */
 static bool is_name(const char *text, size_t len)
 {
     return len >= 1 && len < REDIS_MASTER_CHARS &&
@@ -71,13 +72,13 @@ enum status redis_sentinels_parse(const char *text, struct redis_sentinels *sent
 }
 
 /* One Sentinel: a connection that asks it who the master is, and one that listens for
- * `+switch-master`, because a subscribed connection cannot ask. Both keep coming back; nothing
- * is sent on one that listens, so it is taken for dead when the one that asks is lost.
+ * `+switch-master`, because a subscribed connection cannot ask. Both connect again and again.
+ * Nothing is sent on the listening one, so it counts as dead when the asking one is lost.
  */
 
 /* Both questions go in one write, and a Sentinel answers what it has read before it does
- * anything else. So the epoch is that of the address; SENTINEL MASTER alone would tell the old
- * address until all replicas follow the new one.
+ * anything else. So epoch and address belong together; SENTINEL MASTER alone would tell the old
+ * address until all replicas follow the new master.
  */
 
 /* ---- what it cannot answer ---- */
@@ -88,7 +89,7 @@ static void set_why(struct redis_sentinel_link *l, const char *why, bool is_last
     l->is_lasting = is_lasting;
 }
 
-/* It has answered with an error. What to do about it, where that is known. */
+/* Logs an error it has answered, with advice where there is some. */
 static void complain(struct redis_sentinel_link *l, const char *error)
 {
     char why[sizeof(l->why.text)];
@@ -117,7 +118,7 @@ static void say_silence(struct redis_sentinel_link *l)
     l->events.on_silence(l->events.arg, l->number);
 }
 
-/* ---- asking ---- */
+/* ---- one Sentinel: asking ---- */
 
 static void send(struct redis_sentinel_link *l, struct redis_call *call, const char *what)
 {
@@ -216,7 +217,7 @@ static void on_asking_close(void *arg)
     on_away(l);
 }
 
-/* ---- listening ---- */
+/* ---- one Sentinel: listening ---- */
 
 static void on_listening_open(void *arg)
 {
@@ -243,7 +244,7 @@ static void on_message(void *arg, struct bytes payload)
         l->events.on_switch(l->events.arg);
 }
 
-/* ---- life ---- */
+/* ---- one Sentinel: its life ---- */
 
 static void on_stopped(void *arg)
 {
@@ -278,7 +279,7 @@ static struct redis_link *make_asking(struct redis_sentinel_link *l,
     return redis_link_new(l->loop, &link);
 }
 
-/* Why it is closed the other one says. */
+/* The asking link logs why it is closed. */
 static struct redis_link *make_listening(struct redis_sentinel_link *l,
                                          const struct redis_sentinel_options *options)
 {
@@ -331,29 +332,29 @@ static void redis_sentinel_link_stop(struct redis_sentinel_link *l)
     redis_link_stop(l->listening);
 }
 
-/* Nothing, where it is asked already, or cannot be reached. */
+/* No effect where it is asked already, or cannot be reached. */
 static void redis_sentinel_link_ask(struct redis_sentinel_link *l)
 {
     if (!l->is_awaited && redis_link_is_open(l->asking))
         ask(l);
 }
 
-/* What on_word has told is of use: if the connection is lost, the next one comes at once. */
+/* The word was of use: if the connection is lost, the next one comes at once. */
 static void redis_sentinel_link_settled(struct redis_sentinel_link *l)
 {
     redis_link_settled(l->asking);
 }
 
-/* Asks on a new connection: what is listed may be a name of several. */
+/* Asks on a new connection: the listed name may be that of several Sentinels. */
 static void redis_sentinel_link_renew(struct redis_sentinel_link *l)
 {
     redis_link_reset(l->asking, "names a master from before the last failover");
 }
 
-/* ---- sentinel ---- */
+/* ---- all of them ---- */
 
 #define ASK_EVERY_MS  1000 /* where a `+switch-master` was not heard */
-#define FIRST_WORD_MS 1000 /* so long it waits for others who say the same */
+#define FIRST_WORD_MS 1000 /* how long the first word waits for others that agree */
 
 struct redis_sentinel {
     struct redis_sentinel_options options;
@@ -361,7 +362,7 @@ struct redis_sentinel {
     struct redis_sentinel_link links[REDIS_SENTINELS_MAX];
     struct redis_sentinel_view view;
     struct timer every;
-    struct timer in_vain; /* tells it in a later turn */
+    struct timer in_vain; /* calls on_nobody in a later turn */
     bool is_asked;        /* on_master or on_nobody is owed */
     bool is_stopping;
     unsigned running; /* links, while stopping */
@@ -369,7 +370,7 @@ struct redis_sentinel {
 
 /* ---- nobody knows ---- */
 
-/* None whose answer is still to come, and could be believed. */
+/* Is on_nobody due: asked, and no answer still to come? */
 static bool is_in_vain(const struct redis_sentinel *s)
 {
     for (unsigned i = 0; i < s->view.count; i++) {
@@ -404,7 +405,8 @@ static bool is_lasting(const struct redis_sentinel *s)
     return true;
 }
 
-/* Who can tell most: one that names another master, then one that is set up wrongly. */
+/* The Sentinel with the best reason: one that names another master, then one that is set up
+ * wrongly. */
 static const struct redis_sentinel_link *who_tells(const struct redis_sentinel *s)
 {
     const struct redis_sentinel_link *found = &s->links[0];
@@ -454,7 +456,8 @@ static void look_whether_in_vain(struct redis_sentinel *s)
 
 /* ---- what one of them says ---- */
 
-/* A name of several Sentinels, perhaps: then nobody else can say that this word is too old. */
+/* A single entry is perhaps a name of several Sentinels: no other can say that its word is too
+ * old. */
 static bool is_alone(const struct redis_sentinel *s)
 {
     return s->view.count == 1;
@@ -470,7 +473,7 @@ static void on_word(void *arg, unsigned number, const struct sentinel_word *word
     is_believed = redis_sentinel_view_hear(&s->view, number, word, now(s));
     if (!is_alone(s) || !redis_sentinel_view_differs(&s->view, number))
         redis_sentinel_link_settled(&s->links[number]);
-    /* Who is alone with a word that is too old does not keep us from the master we know. */
+    /* A single Sentinel with too old a word does not keep us from the known master. */
     if (is_believed || is_alone(s))
         tell_master(s);
     else
@@ -527,7 +530,7 @@ static void look_who_differs(struct redis_sentinel *s)
         if (redis_sentinel_view_tell(&s->view, i, now(s)))
             warn(s, i);
     }
-    /* The name may lead to another one that knows more. */
+    /* The name may lead to another Sentinel, which knows more. */
     if (is_alone(s) && redis_sentinel_view_differs(&s->view, 0))
         redis_sentinel_link_renew(&s->links[0]);
 }

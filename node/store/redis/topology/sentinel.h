@@ -1,4 +1,4 @@
-/* Where is the master? Asks Redis Sentinels, and hears from them when that changes
+/* The master's address: asked of Redis Sentinels, which also tell when it changes
  * (doc/redis.md).
  *
  *   redis_sentinel        all of them: whom to believe, whom to tell
@@ -6,9 +6,8 @@
  *   redis_sentinel_view   what each has said, and what follows; pure
  *
  * All are asked each second, when one of them says `+switch-master`, and when
- * redis_sentinel_ask() wants it. The first answer that can be believed is on_master; whose that
- * is, where they do not agree, says redis_sentinel_view.
- * Nobody is called back from inside a call.
+ * redis_sentinel_ask() wants it. The first believable answer calls on_master;
+ * redis_sentinel_view judges where they do not agree. Nobody is called back from inside a call.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_SENTINEL_H
 #define DUEQ_NODE_STORE_REDIS_SENTINEL_H
@@ -39,10 +38,10 @@ struct redis_sentinel_options {
     int64_t timeout_ms;   /* for each of them */
     int64_t backoff_max_ms;
 
-    /* Of each answer that can be believed; the same as before, mostly. */
+    /* With each answer that is believed; mostly the same address as before. */
     void (*on_master)(void *arg, const struct redis_address *address);
-    /* What redis_sentinel_ask() has asked: all failed. `is_lasting`: until somebody changes
-     * the Sentinels or our configuration. */
+    /* After redis_sentinel_ask(): all have failed. `is_lasting`: until somebody changes the
+     * Sentinels or our configuration. */
     void (*on_nobody)(void *arg, const char *why, bool is_lasting);
     void (*on_stopped)(void *arg);
     void *arg;
@@ -57,7 +56,7 @@ void redis_sentinel_free(struct redis_sentinel *s); /* stopped or never started;
 void redis_sentinel_start(struct redis_sentinel *s);
 void redis_sentinel_ask(struct redis_sentinel *s); /* on_master or on_nobody follows */
 
-/* Can the master that on_master has named be used, and is it one? At first it cannot. */
+/* Is the address that on_master has named a master, and usable? At first it is not. */
 void redis_sentinel_used(struct redis_sentinel *s, bool is_used);
 void redis_sentinel_stop(struct redis_sentinel *s);
 

@@ -142,7 +142,7 @@ bool redis_sentinel_view_settle(struct redis_sentinel_view *v, int64_t waited_ms
 
 /* ---- contradiction that lasts ---- */
 
-/* Who is alone is asked on a new connection each second: `since` says nothing then. */
+/* A single entry is asked on a new connection each second: `since` says nothing then. */
 static bool is_contradiction(const struct redis_sentinel_view *v, unsigned who,
                              int64_t now_mono_ms)
 {
@@ -167,7 +167,7 @@ static bool is_of_most_who_contradict(const struct redis_sentinel_view *v, unsig
     return is_most(v, found);
 }
 
-/* The one with the highest epoch; NULL: there is none. */
+/* The contradiction with the highest epoch; NULL: none. */
 static const struct sentinel_word *find_contradiction(const struct redis_sentinel_view *v,
                                                       int64_t now_mono_ms)
 {

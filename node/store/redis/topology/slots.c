@@ -1,7 +1,6 @@
 /* An answer is read twice over: each entry into a range of slots and its master's address, and
- * each of our slots by the range that holds it. What does not look like CLUSTER SLOTS at all is
- * refused; an entry whose master has no address that we can use is left out, so that its slots
- * are nobody's, and the others are still read.
+ * each of our slots by the range that holds it. An answer that does not look like CLUSTER SLOTS
+ * is refused. An entry whose master has no usable address is left out: its slots are nobody's.
  */
 #include "node/store/redis/topology/slots.h"
 
@@ -69,8 +68,8 @@ static struct bytes find_ip(const redisReply *node)
     return BYTES("");
 }
 
-/* A node that does not know its own address, or hides it, has none, or "": it is where it was
- * asked. "?": it wants to be called by a name, and has none. */
+/* A node that does not know, or hides, its own address has none, or "": it is at the address
+ * that was asked. "?": it is to be called by a name, and has none. */
 static struct bytes host_of(const redisReply *node, const struct redis_address *asked)
 {
     const redisReply *host = node->element[0];
@@ -251,7 +250,7 @@ static bool read_target(const char *text, const struct redis_address *asked,
                              strtol(colon + 1, NULL, 10)) == STATUS_OK;
 }
 
-/* A script's errors have their sentence in another one, which each generation of Redis puts
+/* A script's error stands inside a sentence, which each generation of Redis puts
  * differently. */
 static enum redis_redirect of_script(const char *error)
 {
@@ -262,7 +261,7 @@ static enum redis_redirect of_script(const char *error)
     return REDIS_NOT_REDIRECTED;
 }
 
-/* Somewhere else, but nobody says where. */
+/* A redirection; REDIS_DOWN where its address cannot be read. */
 static enum redis_redirect redirected(enum redis_redirect kind, const char *where,
                                       const struct redis_address *asked,
                                       struct redis_address *to)

@@ -16,7 +16,7 @@ struct redisReply;
 
 #define REDIS_SLOTS       16384
 #define REDIS_BUCKETS_MAX 128                     /* LIMITS: store.buckets */
-#define REDIS_MASTERS_MAX (REDIS_BUCKETS_MAX + 1) /* that have a bucket of ours, or dq:meta */
+#define REDIS_MASTERS_MAX (REDIS_BUCKETS_MAX + 1) /* that have a bucket, or dq:meta */
 #define REDIS_NO_MASTER   255
 
 /* crc16 of what is between the first '{' and the next '}', where that is not empty; else of
@@ -24,13 +24,13 @@ struct redisReply;
 unsigned redis_slot_of(struct bytes key);
 unsigned redis_slot_of_bucket(unsigned bucket); /* its keys' tag */
 
-/* Of the buckets and dq:meta, who has them. The caller's memory. */
+/* Which master has which bucket, and dq:meta. The caller's memory. */
 struct redis_map {
     struct redis_address masters[REDIS_MASTERS_MAX]; /* each once; sorted */
     unsigned master_count;
     unsigned char of_bucket[REDIS_BUCKETS_MAX]; /* REDIS_NO_MASTER: nobody */
     unsigned char of_meta;
-    unsigned covered; /* slots that anybody has: less than REDIS_SLOTS, some are nowhere */
+    unsigned covered; /* slots that have a master; below REDIS_SLOTS: some have none */
 };
 
 /* An answer to CLUSTER SLOTS of the node at `asked`, whose host stands in where one has none.

@@ -26,7 +26,7 @@ enum status redis_address_parse_with(const char *text, int port,
 enum status redis_address_parse_list(const char *text, int port, struct redis_address *list,
                                      unsigned max, unsigned *count) MUST_CHECK;
 
-/* As somebody else tells it; BAD_CONFIG where it is no host, or not printable. */
+/* An address from a Sentinel or a Redis; BAD_CONFIG where it is no host, or not printable. */
 enum status redis_address_set(struct redis_address *address, struct bytes host,
                               long port) MUST_CHECK;
 

@@ -50,7 +50,7 @@ struct redis_call *redis_flight_take(struct redis_flight *f)
     return call_of(list_pop(&f->calls));
 }
 
-/* When the oldest was sent. Only while one is on its way. */
+/* When the oldest call was sent. Only while one is in flight. */
 static int64_t redis_flight_since(const struct redis_flight *f)
 {
     assert(!redis_flight_is_empty(f));
@@ -84,7 +84,7 @@ void redis_flight_fail(struct redis_flight *f)
 
 #define READ_BYTES      16384
 #define KEPT_BYTES      65536        /* of what was written, for the next commands */
-#define REPLY_BYTES_MAX (1024 << 20) /* of one that is not complete; far above any of ours */
+#define REPLY_BYTES_MAX (1024 << 20) /* of an incomplete reply; far above any of ours */
 
 void redis_conn_init(struct redis_conn *c, struct loop *loop,
                      const struct redis_conn_events *events)
@@ -145,7 +145,7 @@ static void lose(struct redis_conn *c, const char *why)
 
 /* ---- reading ---- */
 
-/* Each may close it. */
+/* Each reply's callback may close the connection. */
 static void take_replies(struct redis_conn *c)
 {
     void *reply;
@@ -197,8 +197,8 @@ static void stop_writing(struct redis_conn *c)
     event_del(c->writable);
 }
 
-/* Else a Redis that always has something left to read makes it grow for ever. Less is moved
- * than was written since the last time. */
+/* Drops written bytes: else the buffer grows for ever at a Redis that always has some left to
+ * read. Fewer bytes are moved than were written since the last time. */
 static void forget_some(struct redis_conn *c)
 {
     if (c->written <= c->out.len / 2)
@@ -284,7 +284,7 @@ union any_address {
     struct sockaddr_un un;
 };
 
-/* How long it is; 0: it is none. */
+/* Returns the length of the address; 0: it is none. */
 static socklen_t read_address(const struct redis_address *from, union any_address *to)
 {
     memset(to, 0, sizeof(*to));
@@ -360,9 +360,7 @@ static bool redis_conn_has_unread(const struct redis_conn *c)
     return ioctl(c->fd, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
-/* ---- session ---- */
-
-/* ---- the end ---- */
+/* ---- session: the end ---- */
 
 void redis_session_close(struct redis_session *s)
 {
@@ -393,7 +391,7 @@ void redis_session_fail(struct redis_session *s)
     redis_flight_fail(&s->flight);
 }
 
-/* ---- what Redis says ---- */
+/* ---- session: what Redis says ---- */
 
 /* "subscribe", channel, count, once; then "message", channel, payload. False: neither. */
 static bool take_push(struct redis_session *s, const redisReply *reply)
@@ -416,8 +414,8 @@ static bool take_push(struct redis_session *s, const redisReply *reply)
     return true;
 }
 
-/* What nobody has asked for, or what is no message where messages come, shows that both sides
- * mean different things: whatever comes after it cannot be believed. */
+/* An answer nobody has asked for, or no message where messages come, shows that the two sides
+ * are out of step: no later answer can be believed. */
 static void on_reply(void *arg, const redisReply *reply)
 {
     struct redis_session *s = arg;
@@ -442,7 +440,7 @@ static void on_reply(void *arg, const redisReply *reply)
     call->on_reply(call, reply);
 }
 
-/* ---- opening ---- */
+/* ---- session: opening ---- */
 
 static void on_auth(struct redis_call *call, const redisReply *reply)
 {
@@ -492,7 +490,7 @@ void redis_session_connect(struct redis_session *s, const struct redis_address *
         timer_arm(&s->loop->timers, &s->timer, s->timeout_ms);
 }
 
-/* ---- the watch ---- */
+/* ---- session: the watch ---- */
 
 static void on_pong(struct redis_call *call, const redisReply *reply)
 {
@@ -507,8 +505,8 @@ static void prove_alive(struct redis_session *s)
     redis_session_send(s, &s->ping, 1, argv, lens);
 }
 
-/* How long it may still be silent before that is told, which the caller does; with nothing in
- * flight, until it is asked for a sign of life. */
+/* How long Redis may still be silent before the caller tells; with nothing in flight, how long
+ * until a PING. */
 static int64_t look_at_silence(struct redis_session *s, int64_t now_mono_ms)
 {
     int64_t since_mono_ms, left_ms;
@@ -527,7 +525,7 @@ static int64_t look_at_silence(struct redis_session *s, int64_t now_mono_ms)
     return s->events.silence_ms / 2;
 }
 
-/* What may have to be closed is looked at when that may be so, not with every call. */
+/* One timer for the next time at which something may be overdue, not one for each call. */
 static void watch(struct redis_session *s)
 {
     int64_t now_mono_ms = timers_now(&s->loop->timers);
@@ -565,7 +563,7 @@ static void on_timer(struct timer *timer)
         s->events.on_silence(s->events.arg, true);
 }
 
-/* ---- for the owner ---- */
+/* ---- session: for the owner ---- */
 
 void redis_session_init(struct redis_session *s, struct loop *loop, const char *password,
                         int64_t timeout_ms, const struct redis_session_events *events)

@@ -13,7 +13,7 @@ static inline char *call_pack_begin(struct script_call *call)
     return call->room + call->used;
 }
 
-/* To be written by the caller. */
+/* Room for the caller to write to. */
 static inline char *call_pack_room(struct script_call *call, size_t bytes)
 {
     char *at = call->room + call->used;
@@ -23,7 +23,7 @@ static inline char *call_pack_room(struct script_call *call, size_t bytes)
     return at;
 }
 
-/* Big-endian; not negative, and it fits. */
+/* Big-endian; `number` is not negative, and fits. */
 static inline void call_pack(struct script_call *call, unsigned bytes, int64_t number)
 {
     assert(number >= 0 && number >> (8 * bytes) == 0);
@@ -79,7 +79,7 @@ static bool is_of_the_bucket(char letter)
            letter == 'h' || letter == 'f';
 }
 
-/* What the keys of a bucket begin with, `dq:{7}:`; returns its length. */
+/* Writes the beginning of a bucket's keys, `dq:{7}:`; returns its length. */
 static size_t write_bucket(char *at, const struct script_keys *keys, unsigned bucket)
 {
     char *end = stpcpy(at, keys->prefix);
@@ -150,7 +150,7 @@ enum {
 
 /* ---- one job ---- */
 
-/* Most jobs go by no rules, and their pushes bring none. */
+/* Most jobs have default rules, and their pushes bring none. */
 static void add_rules(struct script_call *call, const struct op *op)
 {
     struct job_rules rules = op->in.push.rules;
@@ -241,7 +241,7 @@ static void add_pop(struct script_call *call, const struct script_keys *keys,
     call_add_number(call, op->in.pop.id_only);
 }
 
-/* What a delivery says beside id and stamp; most say nothing. */
+/* Packs a delivery's TTR and holder; most deliveries have none. */
 static void pack_delivery(struct script_call *call, const struct lease *lease)
 {
     struct bytes holder = lease->holder;

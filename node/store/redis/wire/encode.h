@@ -9,14 +9,14 @@
 #include "node/store/packed.h"
 #include "node/store/redis/wire/scripts.h"
 
-/* Empties it; the room is left as it is. */
+/* Empties the call; the room is left as it is. */
 static inline void call_init(struct script_call *call)
 {
     call->argc = 0;
     call->used = 0;
 }
 
-/* Borrowed. Here, as is packing, because a push has a dozen of them. */
+/* `at` is borrowed. Inline because a push has a dozen arguments. */
 static inline void call_add(struct script_call *call, const char *at, size_t len)
 {
     assert(call->argc < SCRIPT_ARGS_MAX);
@@ -33,10 +33,8 @@ void call_add_text(struct script_call *call, const char *text);
 __attribute__((format(printf, 2, 3))) void call_add_format(struct script_call *call,
                                                            const char *format, ...);
 
-/* In decimal; not negative. */
+/* `number`, not negative, in decimal. */
 void call_add_number(struct script_call *call, int64_t number);
-
-/* ---- a packed argument: call_pack_begin, then what is in it, then call_pack_end ---- */
 
 /* ---- keys ---- */
 
@@ -48,7 +46,7 @@ void call_add_keys(struct script_call *call, const struct script_keys *keys,
 void call_add_ring(struct script_call *call, const struct script_keys *keys, unsigned bucket,
                    uint64_t worker);
 
-/* Which keys and arguments each verb's script takes, as its top says. */
+/* The keys and arguments of each verb's script, as the script's top lists them. */
 
 struct script_args {
     const char *keys; /* their letters; "" when it has no script */
@@ -57,11 +55,11 @@ struct script_args {
 
 extern const struct script_args script_args[OP_COUNT];
 
-/* OP_PUSH's, with what the ledger wants of it. */
+/* The arguments of OP_PUSH, with the ledger's note. */
 void script_args_add_push(struct script_call *call, const struct script_keys *keys,
                           const struct op *op, const struct push_note *note);
 
-/* The first and the last byte of its entry in the ring. */
+/* Offsets of the first and the last byte of the push's entry in the ring. */
 void script_args_add_place(struct script_call *call, const struct push_note *note);
 
 #endif

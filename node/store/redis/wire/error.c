@@ -81,60 +81,60 @@ static bool ends_with(const char *text, const char *end)
     return len >= end_len && !strcmp(text + len - end_len, end);
 }
 
-/* What was said within the last minute is not said again. NULL: no line is left, or it was. */
-static struct redis_last_error_line *find_line(struct redis_last_error *w, int64_t now_mono_ms)
+/* NULL: no line is left, or the reason was logged within the last minute. */
+static struct redis_last_error_line *find_line(struct redis_last_error *e, int64_t now_mono_ms)
 {
     struct redis_last_error_line *unused = NULL;
 
-    for (struct redis_last_error_line *line = w->said; line < w->said + REDIS_ERROR_LINES;
+    for (struct redis_last_error_line *line = e->said; line < e->said + REDIS_ERROR_LINES;
          line++) {
         if (now_mono_ms >= line->until_mono_ms)
             unused = line;
-        else if (!strcmp(line->text, w->text))
+        else if (!strcmp(line->text, e->text))
             return NULL;
     }
-    w->unsaid += unused == NULL;
+    e->unsaid += unused == NULL;
     return unused;
 }
 
-static void say(struct redis_last_error *w, enum log_level level, const char *name,
+static void say(struct redis_last_error *e, enum log_level level, const char *name,
                 int64_t now_mono_ms)
 {
-    struct redis_last_error_line *line = find_line(w, now_mono_ms);
+    struct redis_last_error_line *line = find_line(e, now_mono_ms);
 
     if (!line)
         return;
-    if (w->unsaid)
-        LOG_AT(level, "redis", "%s: %u more reasons were not logged", name, w->unsaid);
-    LOG_AT(level, "redis", "%s: %s", name, w->text);
-    w->unsaid = 0;
+    if (e->unsaid)
+        LOG_AT(level, "redis", "%s: %u more reasons were not logged", name, e->unsaid);
+    LOG_AT(level, "redis", "%s: %s", name, e->text);
+    e->unsaid = 0;
     line->until_mono_ms = now_mono_ms + MINUTE_MS;
-    memcpy(line->text, w->text, sizeof(line->text));
+    memcpy(line->text, e->text, sizeof(line->text));
 }
 
-void redis_last_error_set(struct redis_last_error *w, enum log_level level, const char *name,
+void redis_last_error_set(struct redis_last_error *e, enum log_level level, const char *name,
                           const char *where, const char *reason, int64_t now_mono_ms)
 {
     if (ends_with(name, where))
         where = "";
-    snprintf(w->text, sizeof(w->text), "%s%s%s", where, *where ? ": " : "", reason);
-    w->reason_at = *where ? (unsigned)strlen(where) + 2 : 0;
-    for (char *c = w->text; *c; c++) { /* it goes into JSON, too */
+    snprintf(e->text, sizeof(e->text), "%s%s%s", where, *where ? ": " : "", reason);
+    e->reason_at = *where ? (unsigned)strlen(where) + 2 : 0;
+    for (char *c = e->text; *c; c++) { /* it goes into JSON, too */
         if (*c < ' ' || *c > '~')
             *c = '?';
     }
-    say(w, level, name, now_mono_ms);
+    say(e, level, name, now_mono_ms);
 }
 
-void redis_last_error_clear(struct redis_last_error *w)
+void redis_last_error_clear(struct redis_last_error *e)
 {
-    w->text[0] = '\0';
-    w->reason_at = 0;
+    e->text[0] = '\0';
+    e->reason_at = 0;
     for (unsigned i = 0; i < REDIS_ERROR_LINES; i++)
-        w->said[i].text[0] = '\0';
+        e->said[i].text[0] = '\0';
 }
 
-const char *redis_last_error_reason(const struct redis_last_error *w)
+const char *redis_last_error_reason(const struct redis_last_error *e)
 {
-    return w->text + w->reason_at;
+    return e->text + e->reason_at;
 }

@@ -9,16 +9,17 @@
 
 #include "base/log.h"
 
-/* Will it be the same until somebody changes Redis or our configuration? So it is with a
- * wrong password, a missing right, a command that does not exist, keys that are not ours.
- * Everything else (no room for one more client, a busy script, a full disk, data being
- * loaded) passes by itself. */
+/* Does the error last until somebody changes Redis or our configuration? True for a wrong
+ * password, a missing right, a command that does not exist, keys that are not ours. Every other
+ * error (no room for one more client, a busy script, a full disk, data being loaded) passes by
+ * itself. */
 bool redis_error_is_lasting(const char *error);
 
-/* Does it say of Redis that it refuses all writes, or those that need memory? */
+/* Does the error say that Redis refuses all writes, or those that need memory? */
 bool redis_error_refuses_writes(const char *error);
 
-/* Is it true of all commands on this connection, while a new one may find a better Redis? */
+/* Does the error hold for all commands on this connection, while a new one may find a better
+ * Redis? */
 bool redis_error_is_of_the_connection(const char *error);
 
 /* Why a link is not what it should be: the last reason, for the log and for people.
@@ -35,24 +36,24 @@ bool redis_error_is_of_the_connection(const char *error);
 /* All zero at first. */
 struct redis_last_error {
     char text[REDIS_ERROR_CHARS]; /* printable ASCII; "": there is no reason */
-    unsigned reason_at;           /* in the text, behind where it was */
+    unsigned reason_at;           /* offset of the reason in `text`, behind the address */
 
     struct redis_last_error_line {
         char text[REDIS_ERROR_CHARS]; /* "": it may be said again */
-        int64_t until_mono_ms;        /* it stands for a line of this minute until then */
+        int64_t until_mono_ms;        /* until then it counts as a line of this minute */
     } said[REDIS_ERROR_LINES];
     unsigned unsaid; /* reasons that were new since the last line */
 };
 
 /* `where` is the address that was tried, "" for none; it is left out where `name` ends with it.
  * `reason` may be a stranger's: what is not printable becomes "?". */
-void redis_last_error_set(struct redis_last_error *w, enum log_level level, const char *name,
+void redis_last_error_set(struct redis_last_error *e, enum log_level level, const char *name,
                           const char *where, const char *reason, int64_t now_mono_ms);
 
 /* All is well: there is no reason, and the next one is new, whatever it is. */
-void redis_last_error_clear(struct redis_last_error *w);
+void redis_last_error_clear(struct redis_last_error *e);
 
 /* Without the address. */
-const char *redis_last_error_reason(const struct redis_last_error *w);
+const char *redis_last_error_reason(const struct redis_last_error *e);
 
 #endif

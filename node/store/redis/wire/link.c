@@ -147,11 +147,11 @@ struct redis_link {
     struct redis_session session; /* in CONNECTING and OPEN, and only then */
     struct timer timer;           /* what it means depends on the state: see on_timer */
     struct redis_backoff backoff;
-    bool was_open; /* on_open was said for this connection */
+    bool was_open; /* on_open was called for this connection */
     bool is_stopping;
-    unsigned farewell_turns; /* of the loop, before it has stopped: a lookup was cancelled */
+    unsigned drain_turns; /* of the loop, before it has stopped: a lookup was cancelled */
     struct redis_last_error why;     /* see redis_link_why() */
-    char tried[REDIS_ADDRESS_CHARS]; /* by this attempt; "": it is not known where to go */
+    char tried[REDIS_ADDRESS_CHARS]; /* by this attempt; "": no address is known */
 };
 
 bool redis_link_is_open(const struct redis_link *l)
@@ -176,8 +176,8 @@ bool redis_link_was_late(const struct redis_link *l)
 
 /* ---- losing a connection ---- */
 
-/* The rest happens in the next turn of the loop, in fail_all(): nobody is called back from
- * inside his own call. */
+/* The rest happens in the next turn of the loop, in fail_all(): no caller is called back from
+ * inside its own call. */
 static void leave(struct redis_link *l, const char *why)
 {
     bool is_quiet = l->is_stopping || l->options.is_quiet;
@@ -193,7 +193,7 @@ static void on_lost(void *arg, const char *why)
     leave(arg, why);
 }
 
-/* Whatever it does with this address. */
+/* Drops the connection or the attempt at this address, in any state. */
 static void drop(struct redis_link *l, const char *why)
 {
     if (l->state == LOOKING)
@@ -206,8 +206,8 @@ static void drop(struct redis_link *l, const char *why)
 
 static void pause_or_stop(struct redis_link *l)
 {
-    if (l->is_stopping && l->farewell_turns > 0) {
-        l->farewell_turns--;
+    if (l->is_stopping && l->drain_turns > 0) {
+        l->drain_turns--;
         l->state = WAITING;
         timer_arm(&l->loop->timers, &l->timer, 0);
         return;
@@ -306,7 +306,7 @@ static void look(struct redis_link *l)
         timer_arm(&l->loop->timers, &l->timer, l->options.timeout_ms);
 }
 
-/* Whoever is asked has a deadline of his own. */
+/* No timer here: the owner that is asked has its own deadline. */
 static void ask(struct redis_link *l)
 {
     l->state = ASKING;
@@ -395,7 +395,7 @@ void redis_link_stop(struct redis_link *l)
     l->is_stopping = true;
     drop(l, "stopped");
     if (redis_target_cancel(&l->target))
-        l->farewell_turns = RESOLVE_FAREWELL_TURNS;
+        l->drain_turns = RESOLVE_DRAIN_TURNS;
     if (l->state == STOPPED)
         l->state = WAITING;
     timer_arm(&l->loop->timers, &l->timer, 0);

@@ -8,11 +8,11 @@
  *      +-- stop --- WAITING <---------------- CLOSING <-------------------+ aimed elsewhere
  *                             all calls failed, on_close or on_failed said
  *
- * ASKING: where is it? A link with on_look asks its owner before each attempt, and any link
- * waits there while its address is not known. LOOKING: the address of a name is looked up.
+ * ASKING: a link with on_look asks its owner for the address before each attempt; any link
+ * waits here while its address is not known. LOOKING: the address of a name is looked up.
  *
- * One connection, with a deadline for each call, is a redis_session. When it is lost all calls
- * in flight end with a NULL reply.
+ * Each connection is a redis_session, with a deadline for each call. When the connection is
+ * lost all calls in flight end with a NULL reply.
  *
  * Nothing is called back from inside redis_link_send, _reset, _aim, _nowhere or _stop.
  */
@@ -50,29 +50,29 @@ void redis_target_init(struct redis_target *t, struct loop *loop,
                                         const struct redis_address *address, const char *why));
 void redis_target_fini(struct redis_target *t);
 
-/* Is it another one than before? Then nothing is looked up any more. */
+/* True: the address has changed; a lookup under way is dropped. */
 bool redis_target_set(struct redis_target *t, const struct redis_address *address);
 
-/* What it can connect to now; or NULL, and on_found comes later. */
+/* The address to connect to now; or NULL, and on_found comes later. */
 const struct redis_address *redis_target_look(struct redis_target *t);
 
-/* For good. False: nothing was looked up; else the loop must turn RESOLVE_FAREWELL_TURNS times.
+/* For good. False: nothing was looked up; else the loop must turn RESOLVE_DRAIN_TURNS times.
  */
 bool redis_target_cancel(struct redis_target *t);
 
-/* Nobody waits for on_found. What is looked up is left to finish, for the next attempt. */
+/* Nobody waits for on_found any more. A lookup under way goes on, for the next attempt. */
 void redis_target_stop_looking(struct redis_target *t);
 
 struct redis_link_options {
     const char *name;             /* for the log */
-    bool is_quiet;                /* why it is closed is not worth a line in the log */
+    bool is_quiet;                /* does not log why it is closed */
     struct redis_address address; /* host "": not known, redis_link_aim() says it */
     const char *password;         /* NULL or "": no AUTH */
     int64_t timeout_ms;           /* to connect; to answer a call */
     int64_t backoff_max_ms;
 
-    /* Where to connect to? redis_link_aim() or redis_link_nowhere() answers, not from inside.
-     * NULL: to the address there is. */
+    /* Asks where to connect to; redis_link_aim() or redis_link_nowhere() answers, not from
+     * inside. NULL: always to `address`. */
     void (*on_look)(void *arg);
     void (*on_open)(void *arg);
     void (*on_close)(void *arg);                         /* was open, is not */
@@ -80,8 +80,8 @@ struct redis_link_options {
     void (*on_refused)(void *arg, const char *why);      /* AUTH failed; it will try again */
     void (*on_message)(void *arg, struct bytes payload); /* to the subscribed channel */
     void (*on_subscribed)(void *arg);
-    /* Asked, it has sent nothing for `silence_ms` (0: not told); it answers again, or is
-     * closed, which ends that without a word. */
+    /* True: though asked, Redis has sent nothing for `silence_ms` (0: never told). False: it
+     * answers again. A close ends the silence without a callback. */
     void (*on_silence)(void *arg, bool is_silent);
     int64_t silence_ms;
     void (*on_stopped)(void *arg); /* after redis_link_stop, the last */
@@ -97,8 +97,8 @@ void redis_link_start(struct redis_link *l);
 void redis_link_stop(struct redis_link *l);
 bool redis_link_is_open(const struct redis_link *l);
 
-/* What ended the last connection, or the last attempt to make one, in printable ASCII, with
- * the address that was tried in front (unless the link has its name from there); "" before the
+/* Why the last connection, or the last attempt to make one, ended, in printable ASCII, with the
+ * address that was tried in front (unless the link has its name from there); "" before the
  * first, and when a connection has settled. Borrowed until the next turn of the loop. */
 const char *redis_link_why(const struct redis_link *l);
 
@@ -108,15 +108,16 @@ const char *redis_link_reason(const struct redis_link *l);
 /* Was the last connection given up because an answer did not come in time? */
 bool redis_link_was_late(const struct redis_link *l);
 
-/* Where it connects to from now on. What goes elsewhere, a connection or an attempt, is closed,
- * and the next attempt comes at once. */
+/* The link connects there from now on. A connection or an attempt to elsewhere is closed, and
+ * the next attempt comes at once. */
 void redis_link_aim(struct redis_link *l, const struct redis_address *address);
 
-/* What on_look has asked for is not known: again after a pause. Without effect where it has not
- * asked. */
+/* Answers on_look: the address is not known; the link asks again after a pause. Without effect
+ * where it has not asked. */
 void redis_link_nowhere(struct redis_link *l, const char *why);
 
-/* Where it is, or goes; host "": not known. Borrowed until the next redis_link_aim(). */
+/* The address it is at, or goes to; host "": not known. Borrowed until the next
+ * redis_link_aim(). */
 const struct redis_address *redis_link_address(const struct redis_link *l);
 
 /* Only while open. The arguments are copied. */
@@ -126,11 +127,11 @@ void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, co
 /* Only while open, once a connection; afterwards nothing else may be sent on it. */
 void redis_link_subscribe(struct redis_link *l, const char *channel);
 
-/* This connection is of no use: close it and connect anew, after a pause that doubles with
- * every time and ends with redis_link_settled(). */
+/* The connection is of no use: closes it and connects anew, after a pause that doubles each
+ * time until redis_link_settled(). */
 void redis_link_reset(struct redis_link *l, const char *why);
 
-/* What was opened has proved good: the next pause is the shortest again. */
+/* The connection has proved good: the next pause is the shortest again. */
 void redis_link_settled(struct redis_link *l);
 
 #endif

@@ -27,7 +27,8 @@ struct redis_replies {
 };
 
 struct element {
-    struct redis_replies *replies; /* hiredis frees without saying whose it is */
+    struct redis_replies
+        *replies; /* hiredis's free functions do not say which memory is meant */
     redisReply reply;
 };
 
@@ -42,7 +43,7 @@ static struct block *block_new(struct block *before, size_t size)
     return b;
 }
 
-/* NULL when Redis sends more than there is memory for: hiredis gives the connection up. */
+/* NULL when the memory is used up: hiredis gives up the connection then. */
 static void *take(struct redis_replies *r, size_t bytes)
 {
     size_t size = (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
@@ -126,7 +127,7 @@ static void *make_nil(const redisReadTask *task)
     return make(task, REDIS_REPLY_NIL);
 }
 
-/* Only whole answers are freed, or what there is of one. */
+/* Called for a whole answer, or the part that has come, not for single elements. */
 static void free_answer(void *reply)
 {
     if (reply)
@@ -171,7 +172,7 @@ void redis_replies_attach(struct redis_replies *r, redisReader *reader)
     reader->privdata = r;
 }
 
-/* ---- reply ---- */
+/* ---- parts of a reply ---- */
 
 bool take_number(const redisReply *reply, size_t i, int64_t min, int64_t max, int64_t *number)
 {
@@ -268,7 +269,7 @@ static const enum status codes[] = {
 
 static enum reply_meaning malformed(struct op *op)
 {
-    op->status = op_is_read(op->verb) ? STATUS_STORE_ERROR : STATUS_UNKNOWN;
+    op->status = op_has(op->verb, OP_READS) ? STATUS_STORE_ERROR : STATUS_UNKNOWN;
     return REPLY_MALFORMED;
 }
 
@@ -320,12 +321,12 @@ static bool is_retry(const redisReply *reply, const struct op *op)
 
 #define REPLY_BODY_MAX (INT64_C(1) << 32) /* no string of Redis is larger */
 
-/* A get says so in the place of what is behind it, a pop in that of `more`. */
+/* A get says so in place of the body, a pop in place of `more`. */
 static bool is_large(const redisReply *reply, const struct op *op, struct reply_room *room)
 {
     int64_t bytes;
 
-    if ((op->verb != OP_POP && op->verb != OP_GET) || reply->elements != REPLY_HEAD + 1 ||
+    if (!op_has(op->verb, OP_BODIES) || reply->elements != REPLY_HEAD + 1 ||
         !take_number(reply, REPLY_HEAD, 2, REPLY_BODY_MAX, &bytes))
         return false;
     room->large_bytes = (size_t)bytes;
@@ -336,7 +337,7 @@ static bool take_seen(const redisReply *reply, struct op *op)
 {
     struct bytes seen;
 
-    if (!op_is_fenced(op->verb) || !take_bytes(reply, REPLY_HEAD, &seen) ||
+    if (!op_has(op->verb, OP_FENCED) || !take_bytes(reply, REPLY_HEAD, &seen) ||
         seen.len > OP_TOKEN_MAX)
         return false;
     op->out.fenced.seen = seen;

@@ -1,7 +1,7 @@
 /* From Redis's answers to an op's outputs.
  *
- * Pure. What comes in is not trusted: anything that is not the script's form ends the op with
- * STORE_ERROR (reads) or UNKNOWN (whatever writes), with its outputs untouched.
+ * Pure. Answers are not trusted: one that has not the script's form ends the op with
+ * STORE_ERROR (a read) or UNKNOWN (a write), with its outputs untouched.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_REPLY_H
 #define DUEQ_NODE_STORE_REDIS_REPLY_H
@@ -26,11 +26,10 @@ struct redis_replies;
 struct redis_replies *redis_replies_new(void);
 void redis_replies_free(struct redis_replies *r); /* NULL is fine */
 
-/* What this reader makes is made here. For one reader at a time, which goes first. */
+/* The reader's answers are made in this memory. One reader at a time; free the reader first. */
 void redis_replies_attach(struct redis_replies *r, struct redisReader *reader);
 
-/* One element of an answer, if it is what it should be. For whoever reads replies: reply.c,
- * reply_outputs.c, rollback.c.
+/* One element of an answer, checked. For reply.c, reply_outputs.c and rollback.c.
  *
  * All return false, and leave their output alone, where element `i` is missing, of another
  * type, or out of its range.
@@ -40,8 +39,8 @@ struct redisReply;
 bool take_number(const struct redisReply *reply, size_t i, int64_t min, int64_t max,
                  int64_t *number);
 
-/* A time or a duration, as large as there is room for in a job's value. So it can be added to
- * another without a thought. */
+/* A time or a duration, no larger than a job's value has room for: two of them can be added
+ * without overflow. */
 bool take_ms(const struct redisReply *reply, size_t i, int64_t min, int64_t *ms);
 bool take_unsigned(const struct redisReply *reply, size_t i, unsigned max, unsigned *number);
 bool take_bool(const struct redisReply *reply, size_t i, bool *is);
@@ -50,7 +49,7 @@ bool take_bool(const struct redisReply *reply, size_t i, bool *is);
 bool take_bytes(const struct redisReply *reply, size_t i, struct bytes *bytes);
 bool take_cursor(const struct redisReply *reply, size_t i, struct bytes *cursor);
 
-/* A job's value, and where it is big the body behind it. Moves `i` to what follows; where it
+/* A job's value, and behind it the body where that is big. Moves `i` to what follows; where it
  * returns false, `i` and `job` mean nothing any more. */
 bool take_job(const struct redisReply *reply, size_t *i, struct job *job);
 
@@ -77,7 +76,7 @@ struct reply_room {
 
 enum reply_meaning {
     REPLY_DONE,      /* status and outputs are set */
-    REPLY_AGAIN,     /* a pop met what is none only: send it again; wait_ms is set */
+    REPLY_AGAIN,     /* a pop met tombstones only: send it again; wait_ms is set */
     REPLY_LARGE,     /* a pop or get did nothing: its bodies are larger than it allowed */
     REPLY_NO_SCRIPT, /* it did not run: send its text */
     REPLY_REFUSED,   /* an error, op->status is STORE_ERROR; the text is reply->str */

@@ -35,7 +35,7 @@ static bool take_nothing(const redisReply *reply, struct op *op, struct reply_ro
     return true;
 }
 
-/* Either it has a time from which it runs again, or a reason for which it never does. */
+/* A released job has either a due time or a reason of death. */
 static bool take_release(const redisReply *reply, struct op *op, struct reply_room *room)
 {
     unsigned tries, death;
@@ -222,7 +222,7 @@ static bool take_topics(const redisReply *reply, struct op *op, struct reply_roo
 
 /* ---- settings ---- */
 
-/* "" stands for a topic that has none. */
+/* "" stands for a topic without settings. */
 static bool take_settings(const redisReply *reply, size_t i, struct topic_settings *settings)
 {
     struct bytes packed;
@@ -234,8 +234,8 @@ static bool take_settings(const redisReply *reply, size_t i, struct topic_settin
     return packed.len == 0 || settings_unpack(packed, settings);
 }
 
-/* A row that is damaged, or not ours, is none, as the scripts have it: it must not take the
- * others with it. */
+/* A row that is damaged, or not ours, counts as none, as in the scripts: the other rows are
+ * still read. */
 static bool take_settings_row(const redisReply *reply, size_t i,
                               struct topic_settings *settings)
 {
@@ -265,7 +265,7 @@ static bool take_configure(const redisReply *reply, struct op *op, struct reply_
     return true;
 }
 
-/* Of one topic there is one row: if there is none in Redis, one with nothing in it. */
+/* One topic has one row: without one in Redis, a row with nothing set. */
 static bool take_settings_of_topic(const redisReply *reply, struct op *op,
                                    struct reply_room *room)
 {
@@ -330,7 +330,7 @@ static bool take_locks(const redisReply *reply, size_t from, struct op *op)
     return true;
 }
 
-/* What moved is, one by one: due, timed out, expired or pruned. */
+/* Each moved job is due, timed out, expired or pruned. */
 static bool take_scan(const redisReply *reply, struct op *op, struct reply_room *room)
 {
     unsigned moved, timed_out, died_by_tries, expired, pruned, stuck, late;
@@ -369,7 +369,7 @@ static bool take_scan(const redisReply *reply, struct op *op, struct reply_room 
 
 /* ---- history ---- */
 
-/* A line that is not ours, for a hand has written it or an old one was longer, is passed over.
+/* A line that is not ours, written by hand or longer than today's, is passed over.
  */
 static bool take_trace(const redisReply *reply, struct op *op, struct reply_room *room)
 {

@@ -11,10 +11,10 @@
 
 #define REPLY_HEAD 3 /* code, now, wait */
 
-/* Of a script that ended well: what stands behind its head. */
+/* The outputs of a script that ended well: all behind the head of its answer. */
 bool take_outputs(const struct redisReply *reply, struct op *op, struct reply_room *room);
 
-/* Of a SCAN of all keys: those that name a topic. */
+/* Of a SCAN over all keys: the topics they name. */
 bool take_places(const struct redisReply *reply, struct op *op, struct reply_room *room);
 
 #endif

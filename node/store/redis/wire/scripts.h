@@ -7,7 +7,7 @@
  *     script_encode(&call, &keys, &op, sha);
  *     redisCommandArgv(..., call.argc, call.argv, call.lens);
  *
- * The answers are read by reply.h.
+ * reply.h reads the answers.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_SCRIPTS_H
 #define DUEQ_NODE_STORE_REDIS_SCRIPTS_H
@@ -25,23 +25,23 @@
  * room five times an argument: 1.1 us for a push, against 0.15 here.
  */
 
-/* Appends it. */
+/* Appends the command to `out`. */
 void redis_command_write(struct buf *out, int argc, const char *const *argv,
                          const size_t *lens);
 
-/* What decides who scans a topic (doc/cluster.md), as bytes: a node's share on its way to
- * scan.lua, and a topic's lock on its way back. Pure.
+/* Shares and locks (doc/cluster.md) as bytes: a node's shares on the way to scan.lua, a topic's
+ * lock on its way back. Pure.
  */
 
-/* View and owner as a lock has them, how long it lasts, from when on a topic is late, marks.
- * More than OP_TOKEN_MAX: the script tells it from a token by its length. */
+/* View and owner as a lock has them, how long a lock lasts, from when on a topic is late,
+ * marks. Longer than OP_TOKEN_MAX: the script tells shares from a token by the length. */
 #define SHARE_BYTES (16 + SHARE_OWNER_LEN + 6 + 6 + SHARES)
 
 /* Writes SHARE_BYTES. */
 void share_pack(const struct scan_share *share, char *to);
 
-/* Nobody's where it is "", over by `now_ms`, or not ours. The node's name is borrowed from
- * `packed`. */
+/* Nobody's lock where `packed` is "", over by `now_ms`, or not ours. The node's name is
+ * borrowed from `packed`. */
 struct topic_lock lock_unpack(struct bytes packed, int64_t now_ms);
 
 #define SCRIPT_PREFIX_MAX 32 /* bytes of store.prefix */
@@ -70,8 +70,9 @@ struct script_keys {
     unsigned buckets;   /* 1 to 128 */
 };
 
-/* One command. The arguments point into it (so it cannot be copied) and into the op. Large:
- * whoever sends many has one of them, and does not clear it; what is not used is not read. */
+/* One command. The arguments point into it (so it cannot be copied) and into the op. It is
+ * large: a caller that sends many keeps one, and need not clear it; unused parts are not
+ * read. */
 struct script_call {
     int argc;
     const char *argv[SCRIPT_ARGS_MAX];
@@ -83,12 +84,13 @@ struct script_call {
 };
 
 /* EVALSHA with the script's 40 characters (SCRIPT LOAD gives them), or with `sha` NULL EVAL
- * with its text. The op's inputs must be within the limits of op.h. A push is not noted. */
+ * with its text. The op's inputs must be within the limits of op.h. A push sent so is not noted
+ * in the ledger. */
 void script_encode(struct script_call *call, const struct script_keys *keys,
                    const struct op *op, const char *sha);
 
-/* Entries; a power of two. As many as may be in flight (redis_store_options.flight_max): they
- * may all be of one bucket, and lost together. */
+/* Entries; a power of two. As many as pushes may be in flight (redis_store_options.flight_max),
+ * because all may be of one bucket, and lost together. */
 #define PUSH_LEDGER_RING    4096
 #define PUSH_LEDGER_ENTRY   20      /* bytes: number 6, id 7, due 6, flags 1; see push.lua */
 #define PUSH_LEDGER_KEEP_MS 3600000 /* a ring that nobody writes to goes after that */
@@ -98,8 +100,8 @@ struct push_note {
     uint64_t worker; /* whose ring */
     uint64_t number; /* from 1 */
     bool renews;     /* it also says how long the ring is kept */
-    bool is_retry;   /* it may have happened */
-    bool was_there;  /* that is so, and the ring must be there */
+    bool is_retry;   /* the push may have happened */
+    bool was_there;  /* a retry, and the ring must be there */
 };
 
 /* The same for a push that is to be noted in the ledger. */
@@ -117,8 +119,8 @@ struct script_raise { /* the texts are copied */
     int64_t seen;
     struct push_note last;
     const char *incarnation; /* of this Redis: process:history, without a space */
-    const char *goes_on;     /* one that begins so, and a space behind it, is the same one */
-    bool is_known;           /* the caller has raised in this incarnation */
+    const char *goes_on; /* a stored one that begins with this and a space is the same one */
+    bool is_known;       /* the caller has raised in this incarnation */
 };
 
 void script_encode_raise(struct script_call *call, const struct script_keys *keys,

@@ -1,4 +1,4 @@
--- A job's value: what it says, and what it becomes. Its layout is in common.lua.
+-- A job's value, read and changed. Its layout is in common.lua.
 
 -- PART body_from
 -- Where the body begins in a value: behind header, rules and holder.
@@ -70,16 +70,17 @@ local function revived(value)
 end
 
 -- PART confirmed
--- The value of a reservation that its consumer is known to have, and the try counted: once, for
--- a confirmation may come again, and behind a touch. Only for one that is not confirmed.
+-- The value of a reservation whose consumer is known to have the job: confirmed, the try
+-- counted. Only for a reservation that is not confirmed: a confirmation may come again, or
+-- after a touch.
 local function confirmed(value)
     local tries = math.min(parse('>I2', value, 2) + 1, 65535)
     return pack('>BI2', byte(value) + 32, tries) .. sub(value, 4)
 end
 
 -- PART delivered_to
--- The value of a reservation that its consumer has now: confirmed, the try counted, and the
--- consumer's name (nil or '': nobody knows it) in the place of who had it before.
+-- The value of a reservation whose consumer has the job now: confirmed, the try counted, and
+-- the consumer's name (nil or '': not known) in place of the last holder's.
 local function delivered_to(value, holder)
     local first, tries = byte(value), math.min(parse('>I2', value, 2) + 1, 65535)
     if first < 128 and not holder then
@@ -105,8 +106,9 @@ local function used_up(value)
 end
 
 -- PART rest
--- How long the job's backoff lets it rest, ms: the tries are counted, and the stamp is still the
--- lease's that ended. The formula is that of backoff_rest_ms (node/store/rules.h), and exact.
+-- How long the job rests by its backoff, ms. Its tries are counted already, and its stamp is
+-- still that of the ended lease. The formula is that of backoff_rest_ms (node/store/job.h), and
+-- exact.
 local function rest(value)
     if byte(value) % 128 < 64 then
         return 0

@@ -1,4 +1,4 @@
--- Where a job can be, and what the places of a topic hold.
+-- The places of a topic's jobs.
 
 -- PART beside
 -- The topic's key with another letter. `key` is any key of the topic.
@@ -7,7 +7,7 @@ local function beside(key, topic, letter)
 end
 
 -- PART place_of
--- The sorted set that has the job, and its member there. Nothing for one that is in r: its entry
+-- The sorted set that has the job, and its member there. Nothing for a job in r: its entry
 -- stays, as a tombstone. `key` is any key of the topic.   (needs priority beside)
 local function place_of(key, topic, id, value)
     local state = byte(value) % 8
@@ -35,8 +35,8 @@ local function names_ready(entry, value)
 end
 
 -- PART rank_behind
--- The rank of the first member of a sorted set that stands behind this one, which may be gone: by
--- halving those of its score.   (needs precedes)
+-- The rank of the first member of a sorted set behind this one, which may be gone: by halving
+-- the members of its score.   (needs precedes)
 local function rank_behind(place, score, member)
     local low = call('ZCOUNT', place, '-inf', '(' .. score)
     local high = call('ZCOUNT', place, '-inf', score)
@@ -90,13 +90,13 @@ local NONE, NO_PLACE, TWO_PLACES, NO_JOB, WRONG_TIME, NO_BODY, NO_VALUE = 0, 1, 
 local NO_EXPIRY, NOT_LISTED, NO_EVENT = 7, 8, 9
 local PLACES = {[DELAYED] = 'd', [RESERVED] = 'v', [DEAD] = 'x'}
 
--- When the job should be in e for; 0: it should not.
+-- The expiry that e should have for the job; 0: none.
 local function watched_until(value)
     return byte(value) % 8 ~= DEAD and expires(value) or 0
 end
 
--- The topic itself: what is wrong, and its next event, as far as it is in a place. One that is
--- planned for now or earlier is never too late, nor one that comes within SOON_MS: a scan that met a
+-- What is wrong with the topic itself, and its next event as far as the places show. A planned
+-- event that is due, or comes within SOON_MS, is never too late: a scan that met a
 -- contradiction looks again a second later.
 local function topic_damage(key, j, t, a, topic)
     local first = math.huge
@@ -121,8 +121,8 @@ local function owns(o, value, id, topic)
 end
 
 -- PART die
--- One job dies. x has been read, and where it expires e too. What is left is to leave the place
--- where it was, and to call the scan, which prunes: event(t, topic, now + 1000).   (needs moved
+-- One job dies. x has been read, and e where the job expires. The caller takes the job out of
+-- its old place, and calls the scan, which prunes: event(t, topic, now + 1000).   (needs moved
 -- expires)
 local function die(j, x, e, id, value, reason)
     call('ZADD', x, format('%d', now), id)
@@ -133,8 +133,8 @@ local function die(j, x, e, id, value, reason)
 end
 
 -- PART tombstones
--- How many tombstones stand at the head of r, as far as is looked: first at one entry, for most
--- lists have none.   (needs names_ready)
+-- How many tombstones stand at the head of r, as far as is looked: first at one entry, because
+-- most lists have none.   (needs names_ready)
 local function tombstones_among(j, r, count)
     local entries, ids = call('LRANGE', r, 0, count - 1), {}
     for i = 1, #entries do
@@ -154,9 +154,10 @@ local function tombstones_at_head(j, r)
     return tombstones_among(j, r, 1) > 0 and tombstones_among(j, r, LOOK_MAX) or 0
 end
 
--- At an end of r those that are live move away from it, in their order; then the end is cut off. Cut off
--- before that, one of them is in two places. Elsewhere those that are not are marked, and then found by
--- the mark, from the nearer end on: LREM costs 20 ns for each entry that it passes.
+-- At an end of r the live entries move away from it, in their order; then the end is cut off. A
+-- script that breaks off in between leaves a live entry in two places. Elsewhere the tombstones
+-- are marked, and then found by the mark, from the nearer end on: LREM costs 20 ns for each
+-- entry that it passes.
 local function clear(r, clearing)
     local entries, live, first = clearing.entries, clearing.live, clearing.first
     local free = #entries - #live
@@ -187,11 +188,12 @@ local function clear(r, clearing)
     end
 end
 
--- Where most of a long r is tombstones: what is to be written, so that those of one window can go. Nil:
--- nothing. r is longer than that only where clients keep taking jobs away behind one that nobody pops.
--- It costs as much as a large pop, so few calls look. The first window and the last are best; where they
--- are mostly live, one between them, another one each time: the clock says which. More than half of r is
--- tombstones then, so one window in three or more is worth it, unless they stand out of reach.
+-- Plans the removal of one window of tombstones, where most of a long r is tombstones. Nil:
+-- nothing to do. r gets so long only where clients keep taking jobs away behind one that nobody
+-- pops. The look costs as much as a large pop, so few calls look. The first window and the last
+-- are best; where they are mostly live, a window between them, which the clock chooses anew
+-- each time. More than half of r is tombstones then, so one window in three or more is worth
+-- it, unless they stand out of reach.
 local function plan_clearing(j, topic, r)
     local MANY, WINDOW, WORTH, REACH = 1000, 1000, 250, 50000
     local length, ready = call('LLEN', r), 0
@@ -236,7 +238,7 @@ end
 --
 -- The length of r says nothing, because of the tombstones in it. An orphan (a place names a job
 -- that is gone) must not make the difference negative.
-local entries_left = 1000 -- of ready lists: what a script looks at in all topics together
+local entries_left = 1000 -- a script looks at so many of all ready lists together
 
 local function age(value)
     return math.max(0, now - parse('>I6', value, 8))

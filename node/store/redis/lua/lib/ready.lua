@@ -1,27 +1,28 @@
--- A job becomes ready, or will be: whom that wakes, and when the scan must come.
+-- A job becomes ready, or will be: the wake-up, and the topic's event for the scan.
 
 -- PART event
--- The topic has an event at `at`. Answers in how many ms, where that became its first one, else
--- -1. Most topics have an earlier one.
+-- The topic has an event at `at`. Answers in how many ms, where that event became the first,
+-- else -1. Most topics have an earlier one.
 --
--- It is no harm when the script ends in an error behind it: t holds lower bounds.
+-- A script that fails after this does no harm: t holds lower bounds.
 local function event(t, topic, at)
     return call('ZADD', t, 'LT', 'CH', format('%d', at), topic) == 1 and math.max(at - now, 0) or -1
 end
 
 -- PART wake
 -- The topic has no ready job and is about to have one. `key` is any key of the bucket.
--- Before the first write: Redis may refuse it (rights on the channel), and nobody who hears it
--- can act before the script is over.
+-- Stands before the first write: Redis may refuse PUBLISH (rights on the channel), and no
+-- listener can act before the script is over.
 local function wake(key, topic)
     call('PUBLISH', sub(key, 1, string.find(key, '{', 1, true) - 1) .. 'ready', topic)
 end
 
 -- PART make_ready
--- One job becomes ready: first what must stand before the first write, then its entry.   (needs
--- priority wake)
+-- One job becomes ready: first the wake-up, which must stand before the first write, then its
+-- entry.   (needs priority wake)
 --
--- Whoever turns r, or q, from empty to not empty tells it: who waits has seen both of them empty.
+-- A script that turns r, or q, from empty to not empty publishes the topic: waiting nodes have
+-- seen both empty.
 local function before_ready(r, q, topic, value)
     local count = priority(value) == COMMON_PRIORITY and call('LLEN', r) or call('ZCARD', q)
     if count == 0 then
@@ -39,9 +40,9 @@ local function make_ready(r, q, id, value, key)
 end
 
 -- PART become_ready
--- Many jobs become ready, last of their priorities: collected while the plan is made, with what
--- must stand before the first write, and put where they belong. A batch begins with some that have
--- no rules; both arrays are its own from then on.   (needs moved wake)
+-- Many jobs become ready, last of their priorities: collected while the plan is made, with the
+-- wake-up before the first write, and then put into their places. A batch begins with some that
+-- have no rules; both arrays are its own from then on.   (needs moved wake)
 local function ready_batch(ids, values)
     return {ids = ids, values = values, ranks = false, ranked = 0}
 end
@@ -58,14 +59,14 @@ local function add_ready(batch, id, value)
     end
 end
 
--- Must the topic be told of? Reads what will be written.
+-- Must the topic be published? Reads the keys that will be written.
 local function batch_wakes(batch, r, q)
     local wakes = #batch.ids > batch.ranked and call('LLEN', r) == 0
     return batch.ranked > 0 and call('ZCARD', q) == 0 or wakes
 end
 
--- `number`: the last of the counter before those that are theirs. Adds ids and values to `values`,
--- for a HSET of j.
+-- `number`: the counter before the batch's own numbers. Adds ids and values to `values`, for a
+-- HSET of j.
 local function put_ready(batch, r, q, number, values)
     local entries, ranked, listed, count = {}, {}, 0, #values
     local ids, olds, ranks = batch.ids, batch.values, batch.ranks

@@ -1,11 +1,11 @@
--- What scan.lua needs for some topics only, or where many nodes scan.
+-- Parts of scan.lua for some topics only, or for clusters in which all nodes scan.
 
 -- PART plan
 -- What a scan is about to do with a topic, made by reading alone: the event it will have next, what
--- its settings say, and (in plan.more) what only some topics have: jobs that die, rest or go. A plan
--- has topic, j; left: how many more jobs may move; wrong: why none will. (All its fields are
--- there from the beginning: one that is added costs as much as a call.)   (needs setting history
--- and of scan.lua: node DUE TIMED_OUT DIED)
+-- its settings say, and (in plan.more) what only some topics have: jobs that die, rest or go. A
+-- plan has topic, j; left: how many more jobs may move; wrong: why none will. (All fields are
+-- there from the beginning: adding one costs as much as a call.)   (needs setting history and of
+-- scan.lua: node DUE TIMED_OUT DIED)
 local FOREVER = 281474976710655
 
 local function plan_event(plan, at)
@@ -22,8 +22,8 @@ local function more_of(plan)
     return plan.more
 end
 
--- The settings of the configuration's rules that match, first first: behind ARGV 3 they are, before the last, each
--- behind its pattern.
+-- The settings of the matching rules of the configuration, first first: they are between ARGV 3
+-- and the last argument, each behind its pattern.
 local function rules_for(topic)
     local rules = {}
     for i = 4, #ARGV - 1, 2 do
@@ -43,10 +43,10 @@ local function plan_settings(plan, row, history_bytes)
         return
     end
     row = row and settings_are_ours(row) and row
-    local dead_max = setting(row, rules, 32, '>I4', 35)
-    local dead_age = setting(row, rules, 64, '>I6', 39)
+    local dead_max = setting(row, rules, SETTING_DEAD_MAX)
+    local dead_age = setting(row, rules, SETTING_DEAD_AGE)
     plan.settings = {dead_max = dead_max, dead_age = dead_age, limits_dead = dead_max + dead_age > 0,
-        has_history = history_bytes > 0 and setting(row, rules, 128, 'B', 45) > 0}
+        has_history = history_bytes > 0 and setting(row, rules, SETTING_HISTORY) > 0}
     local ends = row and parse('>I6', row) or 0
     if ends > now and ends < FOREVER then
         plan_event(plan, ends)
@@ -55,8 +55,8 @@ local function plan_settings(plan, row, history_bytes)
     end
 end
 
--- A line of the history. Who had the job is in its value. One whose names are longer than dueq
--- gives them has none: they have no room in it. Of a holder that long, its beginning has.
+-- A line of the history, with the holder from the job's value. A job with names longer than
+-- dueq's limits gets no line, for lack of room; a holder's name that long is cut.
 local function plan_line(plan, event, death, at, id, value)
     local NAME_MAX, HOLDER_MAX = 200, 96
     if #plan.topic > NAME_MAX or #id > NAME_MAX then
@@ -88,7 +88,7 @@ local function plan_death(plan, id, value, reason)
     end
 end
 
--- It leaves the place its state says; an entry of r stays, as a tombstone.
+-- The job leaves the place its state says; an entry of r stays, as a tombstone.
 local function plan_leaving(more, id, value, state)
     more.gone[id] = true
     if state == DELAYED then
@@ -126,8 +126,8 @@ local function plan_expired(plan, e)
     plan_event(plan, tonumber(call('ZRANGE', e, #ids, #ids, 'WITHSCORES')[2]) or math.huge)
 end
 
--- A reservation of a job with rules that ran out. Who never had it has used no try. Answers whether
--- it dies, or rests; else it becomes ready.
+-- A reservation of a job with rules that ran out. An unconfirmed one has used no try. Answers
+-- whether the job dies or rests; else it becomes ready.
 local function plan_end_or_rest(plan, id, value)
     if byte(value) % 64 < 32 then
         return false
@@ -152,8 +152,8 @@ local function plan_end_or_rest(plan, id, value)
     return true
 end
 
--- Those that do not leave their place anyway, but no more than may move; and when the next one is
--- due, which is among the others or `behind`.
+-- Jobs that do not leave their place anyway, at most as many as may move; and when the next one
+-- is due, which is among the others or `behind`.
 local function plan_without_gone(plan, place, ids, behind)
     local gone, some = plan.more.gone, {}
     for i = 1, #ids do
@@ -216,7 +216,8 @@ end
 
 -- PART carry_more
 -- The part of a scan that carries out what only some topics have planned (plan.more), and the end
--- of a pause. In two halves: first where jobs go, and behind what they become, what they leave.
+-- of a pause. In two halves: the first, before the values are written, fills new places; the
+-- second, after that, empties old ones.
 local function write(verb, key, members)
     if #members > 0 then
         call(verb, key, unpack(members))
@@ -252,26 +253,27 @@ local function end_pause(topic, row)
 end
 
 -- PART own_topics
--- Which of the topics that are due are this node's to scan, where many nodes do (doc/cluster.md).
--- First all that is due is looked at, with one MGET for the locks of each page; nothing is
--- written. Makes topics, first first; claims, by topic, where a lock is to be written: TAKE, TAKE_LATE,
--- TAKE_OVER, or its token where it is to be renewed (a lock that is held on to has none); and
--- next_own, the ms until the node has reason to look again.   (of scan.lua)
+-- Which due topics this node scans, where all nodes scan (doc/cluster.md). All that are due are
+-- looked at, with one MGET for the locks of each page; nothing is written. Makes topics, first
+-- first; claims, by topic, where a lock is to be written: TAKE, TAKE_LATE, TAKE_OVER, or its
+-- token where it is to be renewed (a lock that is held on to has none); and next_own, the ms
+-- until the node has reason to look again.   (of scan.lua)
 --
--- It runs with every scan, and is made for one that finds one topic, its own, with its lock on it: what
--- others need is made when there is one, and the page becomes the list.
--- Where more is due than it looks at, topics of others (of a node that is frozen, say) may hide the node's
--- own behind them. Then the second half of what it looks at is a window behind the first, another one each
--- time: the clock says which.
+-- This part runs with every scan, and is tuned for a scan that finds one topic, its own, with
+-- its lock on it: what other cases need is made when one occurs, and the page becomes the list.
+-- Where more is due than it looks at, topics of others (of a frozen node, say) may hide the
+-- node's own behind them. Then the second half of what it looks at is a window behind the first
+-- half, chosen by the clock anew each time.
 local LOOK_MAX, CONFLICT_MAX_MS, KEPT, LATE = 1000, 1000, 1, 2
-local HALF, due = LOOK_MAX / 2, nil -- how many are, where there are windows
+local HALF, due = LOOK_MAX / 2, nil -- how many topics are due, where there are windows
 local before, looked, count, conflicts, size = 0, 0, 0, 0, nil
-local late_count, others -- of those that are due; the topics that are not the node's own: KEPT or LATE
+local late_count, others -- among the due topics; `others`: topics not the node's own, KEPT or LATE
 local late_ms, is_before -- made when it is needed
 who, lock_ms, late_ms = sub(share, 1, 32), parse('>I6I6', share, 33)
 l = bucket .. 'l:'
 
--- As SHARE_LOCK_MAX_MS in node/store/share.h: what ends later was written by another clock, before a failover.
+-- As SHARE_LOCK_MAX_MS in node/store/share.h: a lock that ends later was written by another
+-- clock, before a failover.
 local most_ms = math.max(lock_ms, 60000)
 
 -- As share_of() in node/store/share.h.
@@ -375,8 +377,8 @@ end
 answer[12], answer[13], answer[14], answer[15], filled = 0, 0, 0, conflicts, 15
 
 -- PART next_own
--- When the next of the node's own topics has its event: next_own is lowered. Most often it is among
--- the first of all.   (of scan.lua)
+-- Lowers next_own to the next event of the node's own topics. Most often it is among the first
+-- of all.   (of scan.lua)
 local AHEAD_MAX = 256
 local first, found = call('ZRANGE', t, '0', '3', 'WITHSCORES'), false
 for i = 1, #first, 2 do
@@ -400,9 +402,9 @@ if #first == 8 and not found then
 end
 
 -- PART count_locks
--- All is planned; where more is due, the node comes back at once. Which locks are written in the end:
--- not those of topics that come to their own, nor of those that were not reached. How many are taken,
--- and so need a token.   (of scan.lua)
+-- After the plan: where more is due, the node comes back at once. Finds the locks to be
+-- written, without those of topics that end, or were not reached; and how many are taken, and
+-- so need a token.   (of scan.lua)
 local reached = #plans + #stuck
 next_own = reached < #topics and 0 or next_own
 for i = 1, #plans do
@@ -424,8 +426,8 @@ for i = 1, claims and #topics or 0 do
 end
 
 -- PART write_locks
--- As doc/cluster.md has it. The tokens come behind the stamps. A lock that is taken late is of view 0:
--- the node whose topic it is takes it over with its next scan.   (of scan.lua)
+-- Writes the locks, as doc/cluster.md has it. The tokens come behind the stamps. A stolen lock
+-- is of view 0: the topic's own node takes it over with its next scan.   (of scan.lua)
 local ends, token, late = now + lock_ms, stamp and stamp + stamps, nil
 for i = 1, #topics do
     local claim, holder = claims[topics[i]], who

@@ -2,14 +2,14 @@
 -- type, the history.
 
 -- PART now
--- The clock this script runs by, floored to the millisecond. What lasts is counted from `start`:
--- a part of this millisecond is over, so it does not count, and nothing ends before its time.
+-- The clock this script runs by, floored to the millisecond. Durations are counted from
+-- `start`, the next millisecond, so that nothing ends before its time.
 local time = call('TIME')
 local micros = tonumber(time[2])
 local now = time[1] * 1000 + (micros - micros % 1000) / 1000
 local start = now + 1
 local LAST_MS = 281474976710655 -- no time is later; a score may be anything, where others write, too
-local clears = micros % 16 == 0 -- does this call look for tombstones, if it leaves one?
+local clears = micros % 16 == 0 -- does this call look for tombstones, where it leaves one?
 
 -- PART epoch
 -- The counter follows the clock: so many numbers for each millisecond since 2026 began.
@@ -31,10 +31,11 @@ local function precedes(a, b)
 end
 
 -- PART fenced
--- Who may run this? The last key is f, the last argument the caller's token: '' of a standalone
--- node, else ensemble ':' epoch, in digits of fixed width (ha/rule/token.h). FENCED, with what f has,
--- where that is higher or of another ensemble; '' is lower than any. What is higher is kept.
--- `standalone` in f: an operator has given the bucket to standalone nodes (fence.lua).
+-- May the caller run this? The last key is f, the last argument the caller's token: '' of a
+-- standalone node, else ensemble ':' epoch, in digits of fixed width (ha/rule/token.h). FENCED,
+-- with the token of f, where that is higher or of another ensemble; '' is lower than any. A
+-- higher token of the caller's is kept in f. `standalone` in f: an operator has given the
+-- bucket to standalone nodes (fence.lua).
 local seen, token = redis.pcall('GET', KEYS[#KEYS]) or '', ARGV[#ARGV]
 if seen ~= token and not (token == '' and seen == 'standalone') then
     if type(seen) == 'table' then
@@ -51,8 +52,8 @@ if seen ~= token and not (token == '' and seen == 'standalone') then
 end
 
 -- PART wrong_type
--- What is wrong, where a read has ended in an error because a key is of another type than its letter says:
--- of the bucket, and of the topic where one is named; nil: nothing.
+-- Names the key of a wrong type after a read has failed: among the bucket's keys, and the
+-- topic's where one is named; nil: none is wrong.
 local function wrong_type(bucket, letters, topic)
     local TYPES = {t = 'zset', n = 'string', a = 'zset', c = 'hash', h = 'stream', o = 'hash', f = 'string',
         j = 'hash', p = 'hash', d = 'zset', q = 'zset', v = 'zset', x = 'zset', e = 'zset', r = 'list'}
@@ -67,14 +68,14 @@ end
 
 -- PART refuse
 -- A push that is refused when it is retried is noted, too, with its code for an id: the first
--- saying may still come, and would find that nothing is in its way any more.   (of push.lua)
+-- try may still come, and might succeed then.   (of push.lua)
 if u and note % THERE >= AGAIN then
     call('SETRANGE', u, ARGV[5], pack('>I6I7I6B', number, code, 0, REFUSED))
 end
 
 -- PART history
 -- The bucket's history: one line, and lines written, with what there is cut to about `bytes_max`
--- every so often. Whoever writes them has read the length of h before its first write.
+-- every so often. The caller has read the length of h before its first write.
 local function history_line(event, death, at, tries, topic, id, node, client)
     return pack('>BBI6I6I2', event, death, now, at, tries) .. char(#topic) .. topic
         .. char(#id) .. id .. char(#node) .. node .. char(#client) .. client

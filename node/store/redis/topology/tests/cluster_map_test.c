@@ -1,4 +1,4 @@
-/* The map of real redis-servers: read, read again, and what is said where there is none. */
+/* The map of real redis-servers: read, read again, and the message where there is none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

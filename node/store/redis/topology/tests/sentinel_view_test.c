@@ -1,4 +1,4 @@
-/* Whom of several Sentinels to believe, on a clock of the test's own. */
+/* Which of several Sentinels to believe, on a fake clock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* A connection alone: what it keeps of what it has written, and how it ends. */
+/* A connection alone: how much of its written bytes it keeps, and how it ends. */
 #include "node/store/redis/wire/conn.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* What is read from the answers of the verbs that change, list, look and mend. */
+/* The outputs of the verbs that change, list, look and mend. */
 #include "node/store/history.h"
 #include "node/store/redis/wire/tests/reply_fixture.h"
 

@@ -289,7 +289,8 @@ static void calls_a_malformed_answer_unknown_for_writes_only(void **state)
             if (verb == OP_OWNER && i == 1)
                 continue; /* nil: there is no owner */
             assert_int_equal(decode_bytes(&op, texts[i], strlen(texts[i])), REPLY_MALFORMED);
-            assert_int_equal(op.status, op_is_read(verb) ? STATUS_STORE_ERROR : STATUS_UNKNOWN);
+            assert_int_equal(op.status,
+                             op_has(verb, OP_READS) ? STATUS_STORE_ERROR : STATUS_UNKNOWN);
         }
     }
 }

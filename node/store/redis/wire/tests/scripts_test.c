@@ -68,7 +68,7 @@ static struct op largest(enum op_verb verb)
             .topic = name, .id = name, .node = node, .client = leases[0].holder};
     if (verb == OP_POP) {
         op.in.pop.count = OP_ITEMS_MAX;
-    } else if (op_is_of_leases(verb)) {
+    } else if (op_has(verb, OP_OF_LEASES)) {
         op.in.leases.items = leases;
         op.in.leases.count = OP_ITEMS_MAX;
     } else if (verb == OP_TOPICS) {
@@ -96,7 +96,7 @@ static struct op largest(enum op_verb verb)
         op.in.configure.mask = SETTINGS_ALL;
         op.in.configure.settings.paused_until_ms = SETTINGS_FOREVER;
     }
-    if (op_is_fenced(verb))
+    if (op_has(verb, OP_FENCED))
         op.token = bytes_of(text, OP_TOKEN_MAX);
     return op;
 }

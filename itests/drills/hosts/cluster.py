@@ -1,0 +1,319 @@
+"""What a drill is about: nodes, Redis, ZooKeeper and clients, each on a host of one network.
+
+    zk1 zk2 zk3    ZooKeeper (none in standalone mode)
+    redis          Redis, append-only file with fsync before every answer (or as stores.py has it)
+    n1 n2 ...      nodes
+    client         producers and consumers; and, where a plan says so, who knows the address only
+    bystander      says nothing but a datagram to the address: a neighbour that has to be told
+
+Everything runs in namespaces of its own, and all of it is gone when the block ends.
+"""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from drills.hosts.cluster_store import ClusterStore
+from judge.address import HolderWatch
+from judge.journal import LEADER, Clock, Lease, Role, now_ms
+from judge.ledger import LOCK_MS, Ledger
+from drills.hosts.names import SlowNames
+from drills.hosts.nodes import GMQ_PORT, HTTP_PORT, PEER_PORT, HostNode
+from judge.stalls import told_stalls
+from drills.hosts.stores import Store, StorePlan, WatchedStore
+from drills.hosts.uplink import Uplink
+from drills.clients.view import View
+from harness.build import wallclock_library
+from harness.network import Network
+from harness.slow_network import SlowNetwork
+from harness.wait import wait_until
+from harness.zookeeper import CLIENT, Ensemble
+
+STEADY_S = 90
+SECRET = "only for the drills"  # no secret: the network ends with the drill
+
+
+HISTORY = {"topics": [{"name": "*", "history": True}], "queue.history_bytes": "64MiB"}  # of all
+
+STANDBY, CLUSTER, STANDALONE, REHEARSAL = "standby", "cluster", "standalone", "rehearsal"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What kind of cluster. In CLUSTER mode all nodes scan.
+
+    REHEARSAL is for the drills' own sake: ZooKeeper is there, but all nodes are standalone, on one
+    Redis. Any may be taken for the leader, and no fault changes that."""
+
+    mode: str = STANDBY
+    nodes: int = 3
+    session_ms: int = 2000
+    tick_ms: int = 500
+    settings: dict = field(default_factory=dict)
+    lock_ms: int = LOCK_MS         # of a topic, in CLUSTER mode
+    wrong_clock: str = ""          # of "node" or "redis": can be set
+    zookeeper_names: bool = False  # host names instead of addresses, for a slow name service
+    uplinks: bool = False          # from each node to ZooKeeper, on which packets can be made late
+    slow_cables: bool = False      # of all hosts: can be slow, and lose some
+    round_trip_ms: int = 0         # of these, at their slowest
+    vip: str = ""                  # the virtual address, or several with commas between
+    is_viewed: bool = False        # by a client that knows it alone, and a bystander
+    program: Path = None           # of all nodes at first; None: the build under test
+    store: StorePlan = StorePlan()
+
+    @property
+    def shares(self):
+        """Do all nodes scan?"""
+        return self.mode == CLUSTER
+
+
+class Cluster:
+    def __init__(self, directory, plan=Plan()):
+        self.directory, self.plan = Path(directory), plan
+        self.network = SlowNetwork() if plan.slow_cables else Network()
+        self.zookeeper = self.store = self.client = self.ledger = None
+        self.names = None
+        self.nodes, self.spares, self.uplinks = [], [], {}  # uplinks by a host's name
+        self.clocks = []  # what Redis's was set to
+        self.holders = self.view = self.bystander = None
+        self._held = []  # what the kernels of the nodes' hosts have said of the address
+
+    def __enter__(self):
+        self.network.__enter__()
+        try:
+            self._add_zookeeper()
+            self._add_names()
+            self._add_store()
+            self._add_nodes()
+            self.client = self.network.add_host("client")
+            self._add_watchers()
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *unused):
+        if self.view:
+            self.view.destroy()
+        if self.holders:
+            self.holders.destroy()
+        for node in (*self.nodes, *self.spares):
+            node.destroy()
+        for uplink in self.uplinks.values():
+            uplink.close()
+        if self.zookeeper:
+            self.zookeeper.destroy()
+        if self.names:
+            self.names.close()
+        if self.ledger:
+            self.ledger.close()
+        if self.store:
+            self.store.destroy()
+        self.network.__exit__()
+
+    def _add_zookeeper(self):
+        if self.plan.mode == STANDALONE:
+            return
+        hosts = [self.network.add_host(f"zk{number}") for number in (1, 2, 3)]
+        self.zookeeper = Ensemble(self.directory, self.plan.tick_ms, hosts=hosts,
+                                  min_session_ms=min(1000, self.plan.session_ms))
+
+    def _add_names(self):
+        if self.plan.zookeeper_names:
+            table = {f"{each.host.name}.drill": each.address for each in self.zookeeper.servers}
+            self.names = SlowNames(self.network.add_host("dns"), table)
+
+    def _add_store(self):
+        """And, where somebody will ask, who reads what it writes."""
+        plan = self.plan.store
+        is_read = self.plan.shares or plan.has_masters
+        kind = (ClusterStore if plan.has_masters else WatchedStore if plan.is_watched else Store)
+        self.store = kind(self.network, self.directory / "redis",
+                          replace(plan, keeps_log=is_read), self._clock_env("redis", "redis"))
+        if is_read:
+            self.ledger = Ledger(self.store.logs)
+
+    def _add_nodes(self):
+        for number in range(self.plan.nodes):
+            self.nodes.append(self._node(f"n{number + 1}", self.plan.program))
+
+    def _add_watchers(self):
+        if self.vips:
+            self.holders = HolderWatch([node.host for node in self.nodes], self.vips,
+                                       self._held.append)
+        if self.vips and self.plan.is_viewed:
+            self.bystander = self.network.add_host("bystander")
+            self.view = View(self.directory, self.client, self.vips, HTTP_PORT)
+
+    def _node(self, name, program=None, settings=()):
+        host = self.network.add_host(name)
+        directory = self.directory / name
+        directory.mkdir()
+        if self.names:
+            self.names.serve(host)
+        if self.plan.uplinks:
+            servers = [(each.address, each.ports[CLIENT]) for each in self.zookeeper.servers]
+            self.uplinks[name] = Uplink(host, servers)
+        return HostNode(directory, host, {**self.settings_of(host), **dict(settings)},
+                        self._clock_env("node", name), program)
+
+    def _clock_env(self, whose, name):
+        """The environment of a program whose wall clock can be set."""
+        if self.plan.wrong_clock != whose:
+            return {}
+        path = self.directory / f"{name}.offset"
+        path.write_text("0\n")
+        return {"LD_PRELOAD": str(wallclock_library()), "DUEQ_WALLCLOCK": str(path)}
+
+    def set_clocks(self, ahead_s):
+        """The wall clocks that can be set: so far ahead of the true time."""
+        if self.plan.wrong_clock == "redis":
+            self.clocks.append(Clock(now_ms(), ahead_s * 1000))
+        for path in self.directory.glob("*.offset"):
+            path.write_text(f"{ahead_s}\n")
+
+    def settings_of(self, host):
+        settings = {"store.redis": self.store.address,
+                    "store.strict": self.plan.store.is_safe,
+                    **HISTORY, **self.plan.settings}
+        if not self.elects:
+            return settings
+        return {"ha.mode": self.plan.mode, "ha.zookeeper": self._zookeeper_of(host),
+                "ha.cluster": "drill", "ha.session_timeout": f"{self.plan.session_ms}ms",
+                "ha.secret": SECRET, "ha.peer.listen": f"{host.address}:{PEER_PORT}",
+                "ha.journal": True, **self._vip_settings(host), **self._lock_settings(),
+                **settings}
+
+    def _lock_settings(self):
+        return {"queue.lock_time": f"{self.plan.lock_ms}ms"} if self.plan.shares else {}
+
+    def _vip_settings(self, host):
+        """A node listens everywhere then: the address comes and goes."""
+        if not self.vips:
+            return {}
+        everywhere = "[::]" if any(":" in vip for vip in self.vips) else "0.0.0.0"
+        return {"vip.address": self.plan.vip, "ha.advertise": host.address,
+                "gmq.listen": f"{everywhere}:{GMQ_PORT}",
+                "http.listen": f"{everywhere}:{HTTP_PORT}"}
+
+    def _zookeeper_of(self, host):
+        if self.plan.uplinks:
+            return self.uplinks[host.name].addresses
+        if self.plan.zookeeper_names:
+            return ",".join(f"{each.host.name}.drill:2181" for each in self.zookeeper.servers)
+        return self.zookeeper.addresses
+
+    # ---- life ----
+
+    def start(self):
+        self.store.start()
+        if self.zookeeper:
+            self.zookeeper.start()
+        for node in self.nodes:
+            node.launch()
+        self.wait_steady()
+
+    def add_spare(self, name, settings, program=None):
+        """One more node with some settings, and a program, of its own, not started. It knows of no
+        virtual address: most are not of this cluster."""
+        self.spares.append(self._node(name, program, {"vip.address": "", **settings}))
+        return self.spares[-1]
+
+    def wait_steady(self):
+        """Until all nodes are ready, one of them leads, and the others could: who has only just
+        joined would have to wait for a lease, so each keeps its role for a while."""
+        self.store.wait_steady()
+        for node in self.nodes:
+            if node.process is None:
+                node.launch()
+        for node in self.nodes:
+            wait_until(node.is_ready_or_ended, f"{node.name} is ready", STEADY_S, interval_s=0.02)
+        if self.zookeeper:
+            self.zookeeper.wait_serving()
+        if self.elects:
+            wait_until(lambda: sum(node.leads for node in self.nodes) == 1,
+                       "exactly one node leads", STEADY_S, interval_s=0.02)
+            wait_until(self._has_settled, "every node stands by, or leads, for a while", STEADY_S,
+                       interval_s=0.02)
+        if self.plan.shares:
+            self.wait_shared(self.nodes)
+
+    def wait_shared(self, nodes, after=0):
+        """Until these nodes know that they scan, they and no others; the view, one after that."""
+        def shared():
+            seen = {node.view() for node in nodes}
+            view, count = seen.pop()
+            return not seen and count == len(nodes) and view > after and view
+
+        return wait_until(shared, f"{[node.name for node in nodes]} scan", STEADY_S,
+                          interval_s=0.02)
+
+    def _has_settled(self):
+        since_ms = now_ms() - 0.6 * self.plan.session_ms
+        roles = [node.role() for node in self.nodes]
+        return all(role is not None and role.role in (LEADER, "standby")
+                   and role.boot_ms < since_ms for role in roles)
+
+    # ---- who is who ----
+
+    @property
+    def redis(self):
+        """The one that holds the jobs now."""
+        return self.store.server
+
+    @property
+    def elects(self):
+        return self.plan.mode in (STANDBY, CLUSTER)
+
+    @property
+    def vips(self):
+        """The virtual addresses; none where nobody is elected."""
+        return self.plan.vip.split(",") if self.plan.vip and self.elects else []
+
+    def leader(self):
+        """Of a steady cluster; on a machine that is too busy it may have to take its lead again."""
+        if not self.elects:
+            return self.nodes[0]
+        return wait_until(lambda: next((node for node in self.nodes if node.leads), None),
+                          "a node leads", STEADY_S, interval_s=0.02)
+
+    def standbys(self):
+        leader = self.leader()
+        return [node for node in self.nodes if node is not leader]
+
+    def hosts_of(self, *groups):
+        """The hosts of "zookeeper", "nodes", "redis", "client", or of a node."""
+        found = {"zookeeper": [each.host for each in self.zookeeper.servers]
+                 if self.zookeeper else [], "nodes": [node.host for node in self.nodes],
+                 "redis": self.store.hosts, "client": [self.client]}
+        return [host for group in groups for host in found[group]]
+
+    def peers_of(self, node):
+        return [each.host for each in self.nodes if each is not node]
+
+    def addresses(self):
+        """Where clients connect."""
+        return [node.http_address for node in self.nodes]
+
+    def events(self):
+        """What all nodes of this cluster have written, and their kernels told, in order of
+        time."""
+        found = [*self._held, *(each for node in self._members() for each in node.events())]
+        return sorted(found, key=lambda each: each.from_ms if isinstance(each, Lease)
+                      else each.boot_ms)
+
+    def stalls(self):
+        """What their logs say of standing still; nothing where their clocks are set."""
+        if self.plan.wrong_clock == "node":
+            return []
+        return [each for node in self._members() for each in told_stalls(node.name, node.output())]
+
+    def roles(self):
+        """All changes of role so far, node by node."""
+        return [each for node in self._members() for each in node.events()
+                if isinstance(each, Role)]
+
+    def _members(self):
+        own = self.nodes[0].settings.get("ha.cluster")
+        return [node for node in (*self.nodes, *self.spares)
+                if node.settings.get("ha.cluster") == own]

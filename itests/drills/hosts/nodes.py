@@ -1,0 +1,145 @@
+"""A node on a host of the network: configured by a file, and looked at through its journal."""
+
+import json
+import os
+import re
+import signal
+
+import yaml
+
+from judge.journal import LEADER, Role, Tail, now_ms
+from harness.build import node_program
+from harness.dueqctl import Dueqctl
+from harness.node import Node
+from harness.process import descendants_of, is_alive, kill_now, reap_orphans
+
+GMQ_PORT, HTTP_PORT, PEER_PORT = 9503, 8000, 9600
+
+
+class HostNode(Node):
+    """`settings` are keys with dots, `program` is the build, None: that under test.
+    Secrets are not accepted on a command line, so all of it goes into a file."""
+
+    def __init__(self, directory, host, settings=None, env=None, program=None):
+        self.host, self.name, self.program = host, host.name, program or node_program()
+        own = {"node.id": host.name, "gmq.listen": f"{host.address}:{GMQ_PORT}",
+               "http.listen": f"{host.address}:{HTTP_PORT}"}
+        super().__init__(directory, {**own, **(settings or {})}, env)
+        self.gmq_port, self.http_port = GMQ_PORT, HTTP_PORT
+        if "LD_PRELOAD" in self.env:  # before the sanitizer's own library
+            self.env["ASAN_OPTIONS"] += ":verify_asan_link_order=0"
+        self._journal = Tail(self.data_dir / "ha.journal")
+        self._frozen, self._launched_ms = [], None
+
+    def argv(self):
+        path = self.directory / "dueq.yaml"
+        path.write_text(yaml.safe_dump(_nested(self.settings)), encoding="utf-8")
+        path.chmod(0o600)
+        return self.host.command([self.program, "--config", path])
+
+    def launch(self):
+        self._launched_ms = now_ms()
+        return super().launch()
+
+    @property
+    def http_address(self):
+        return self.host.address, HTTP_PORT
+
+    def http(self, path):
+        with self.host.entered():
+            return super().http(path)
+
+    def url(self, path=""):
+        return f"http://{self.host.address}:{HTTP_PORT}{path}"
+
+    def json(self, path):
+        """What it answers; None when it does not."""
+        status, text = self.http(path)
+        return json.loads(text) if status == 200 else None
+
+    def ctl(self, *words):
+        """dueqctl on the node's own host."""
+        with self.host.entered():
+            return Dueqctl(self.url())(*words)
+
+    def is_ready_or_ended(self):
+        """Ready? Fails at once when it has ended by itself."""
+        code = self.process.returncode
+        assert code is None, f"{self.name} ended with {code}:\n{self.output()[-3000:]}"
+        return self.is_ready()
+
+    def wait_stopped(self):
+        """Until it has obeyed a SIGTERM that it was sent: a second one would hurry it."""
+        code = self.process.wait()
+        self.process = None
+        reap_orphans()
+        self.check_sanitizers()  # which end a process with 1
+        assert code == 0, f"the node stopped with {code}:\n{self.output()[-3000:]}"
+
+    # ---- as a member of a cluster ----
+
+    def events(self):
+        """Its journal so far."""
+        return self._journal.events()
+
+    def role(self):
+        """Its last change of role; None before the first."""
+        return next((each for each in reversed(self.events()) if isinstance(each, Role)), None)
+
+    @property
+    def leads(self):
+        role = self.role()
+        return (role is not None and role.role == LEADER
+                and role.boot_ms > self._launched_ms)  # else of a life that ended by kill -9
+
+    def view(self):
+        """Of who scans: (its number, how many); zeroes when there is no answer."""
+        status, text = self.http("/metrics")
+        values = dict(re.findall(r"^dueq_(view|scanners) (\d+)$", text, re.MULTILINE))
+        return (int(values["view"]), int(values["scanners"])) if status == 200 else (0, 0)
+
+    # ---- freezing ----
+
+    @property
+    def pids(self):
+        """Warden and all that it has started."""
+        return [self.warden_pid, *descendants_of(self.warden_pid)]
+
+    def freeze(self, who):
+        """SIGSTOP of "worker", or of "both", warden and worker; of those that live."""
+        pids = {"worker": [self.worker_pid], "both": [self.warden_pid, self.worker_pid]}[who]
+        for pid in filter(None, pids):
+            os.kill(pid, signal.SIGSTOP)
+            self._frozen.append(pid)
+
+    def thaw(self):
+        """What was frozen goes on, where it has not been killed."""
+        for pid in self._frozen:
+            if is_alive(pid):
+                os.kill(pid, signal.SIGCONT)
+        self._frozen = []
+
+    def kill_all(self):
+        """kill -9 of warden and worker, at once."""
+        kill_together([self])
+
+
+def kill_together(nodes):
+    """kill -9 of all their wardens and workers, before anything else: who was still there would
+    lead for a moment."""
+    kill_now([pid for node in nodes for pid in node.pids])
+    for node in nodes:
+        node.process.wait()
+        node.process = None
+
+
+def _nested(settings):
+    """{"store.redis": "x"} -> {"store": {"redis": "x"}}"""
+    tree = {}
+    for key, value in settings.items():
+        *groups, name = key.split(".")
+        place = tree
+        for group in groups:
+            place = place.setdefault(group, {})
+        place[name] = value if isinstance(value, (bool, int, list)) else str(value)
+    return tree

@@ -1,0 +1,353 @@
+"""What dueqctl and dueq-node say of themselves: help, man pages, completion. All the same."""
+
+import os
+import pty
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from harness.build import ROOT, build_dir, node_program
+from harness.dueqctl import USAGE, Dueqctl, environment, program
+from harness.topic_settings import WORDS
+from harness.wait import wait_until
+
+MAN = ROOT / "doc" / "man"
+COMMANDS = list(dict.fromkeys(re.findall(  # those of the man page
+    r"^\.It Cm ([a-z]+)\b", (MAN / "dueqctl.1").read_text(encoding="utf-8")
+    .partition("\n.Sh COMMANDS\n")[2].partition("\n.Sh ")[0], re.M)))
+SHELLS = ["bash", "zsh", "fish"]
+
+ctl = Dueqctl("http://127.0.0.1:9")  # nobody is there: help asks no node
+
+
+def help_of(*words):
+    return ctl.ok(*words, "--help").text
+
+
+def options_of(text):
+    """{"--delay DURATION": "-d" or ""} of the lines of a help."""
+    found = re.findall(r"^  (?:(-\w), |    )(--[a-z-]+(?: [A-Z=]+)?) ", text, re.MULTILINE)
+    return {long: short for short, long in found}
+
+
+def page(name):
+    """A man page as people see it, without overstrikes."""
+    done = subprocess.run(["mandoc", "-T", "ascii", MAN / name], capture_output=True, text=True,
+                          check=True)
+    return re.sub(r".\x08", "", done.stdout)
+
+
+def options_of_page(text):
+    """The same of the tagged paragraphs of a man page, and of lines that begin with a command."""
+    found = re.findall(r"(?:^ +|\[)(?:(-\w), )?(--[a-z-]+(?: [A-Z=]+)?)(?=\n|\])", text,
+                       re.MULTILINE)
+    return {long: short for short, long in found}
+
+
+# ---- help ----
+
+def test_help_names_every_command_and_option_and_exit_code():
+    text = help_of()
+    assert re.findall(r"^  ([a-z]+) {2,}[a-z]", text, re.MULTILINE) == COMMANDS
+    assert {"--url URL", "--timeout DURATION", "--json", "--help", "--version"} == set(
+        options_of(text))
+    assert re.findall(r"^  (\d)  ", text, re.MULTILINE) == list("012345")
+    assert ctl.ok("help").text == text and ctl.ok("-h").text == text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command(command):
+    text = help_of(command)
+    assert text.startswith(f"Usage: dueqctl {command} ")
+    assert text == ctl.ok("help", command).text == ctl.ok(command, "-h").text
+    assert set(options_of(help_of())) - {"--version"} <= set(options_of(text))
+    assert all(len(line) <= 80 for line in (text + help_of()).splitlines())
+
+
+def test_version_is_the_nodes_own():
+    version = subprocess.run([node_program(), "--version"], capture_output=True, text=True,
+                             check=True).stdout.split()[1]
+    for words in (["version"], ["--version"], ["-V"]):
+        assert ctl.ok(*words).text == f"dueqctl {version}\n"
+    assert ctl.json("version") == {"name": "dueqctl", "version": version}
+
+
+@pytest.mark.parametrize("words", [
+    (), ("no-such",), ("--no-such",), ("-x", "status"), ("help", "no-such"), ("status", "word"),
+    ("completion",), ("completion", "tcsh"), ("--timeout", "5", "status"), ("tail", "a", "b")])
+def test_wrong_usage_shows_the_way_to_the_help(words):
+    done = ctl(*words)
+    assert done.code == USAGE and done.out == b"" and "--help" in done.complaint
+
+
+def test_the_way_shown_is_that_of_the_command_if_there_is_one():
+    for words, way in ((("push",), "push --help"), (("push", "t", "--no-such"), "push --help"),
+                       (("no-such",), "--help"), (("help", "no-such"), "--help")):
+        assert ctl(*words).complaint.endswith(f"\nTry 'dueqctl {way}'.\n")
+
+
+def test_an_option_cut_too_short_shows_what_it_may_be():
+    complaint = ctl("push", "t", "--t", "1s").complaint
+    assert complaint.startswith("dueqctl: push: '--t' may be several: --ttr, --ttl, --timeout\n")
+    complaint = ctl("push", "t", "--del=1", "x").complaint
+    assert complaint.startswith("dueqctl: --delay: '1' is not a duration")
+    assert ctl("--ur").complaint.startswith("dueqctl: option '--ur' needs a value\n")
+    assert ctl("--no").complaint.startswith("dueqctl: there is no option '--no'\n")
+
+
+# ---- man pages ----
+
+@pytest.mark.parametrize("name", ["dueqctl.1", "dueq-node.8"])
+def test_the_man_pages_are_well_formed(name):
+    done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", MAN / name],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout == "", done.stdout
+    text = page(name)
+    for section in ("SYNOPSIS", "EXIT STATUS", "EXAMPLES", "SEE ALSO"):
+        assert f"\n{section}\n" in text, section
+
+
+def test_the_man_page_of_dueqctl_has_what_the_help_has_and_nothing_else():
+    text = page("dueqctl.1")
+    commands = re.split(r"^     (?=[a-z]+\b)", text[text.index("\nCOMMANDS\n"):
+                                                   text.index("\nENVIRONMENT\n")], flags=re.M)[1:]
+    sections = {section.split()[0]: section for section in commands}
+    assert list(sections) == COMMANDS
+    common = options_of(help_of())
+    front = text[text.index("Common options"):text.index("\nCOMMANDS\n")]
+    assert options_of_page(front) == common
+    for command in COMMANDS:
+        own = {long: short for long, short in options_of(help_of(command)).items()
+               if long not in common}
+        assert options_of_page(sections[command]) == own, command
+
+
+def test_the_man_page_of_the_node_has_what_its_help_has_and_nothing_else():
+    shown = subprocess.run([node_program(), "--help"], capture_output=True, text=True,
+                           check=True).stdout
+    text = page("dueq-node.8")
+    description = text[text.index("\nDESCRIPTION\n"):text.index("\nSIGNALS\n")]
+    assert options_of_page(description) == options_of(shown[:shown.index("Configuration keys")])
+    codes = text[text.index("\nEXIT STATUS\n"):text.index("\nEXAMPLES\n")]
+    assert (re.findall(r"^     (\d+) ", codes, re.M)
+            == re.findall(r"^(?:Exit status:|             ) +(\d+) ", shown, re.M))
+
+
+def test_the_exit_codes_of_dueqctl_are_the_same_in_man_and_help():
+    text = page("dueqctl.1")
+    codes = text[text.index("\nEXIT STATUS\n"):text.index("\nEXAMPLES\n")]
+    assert re.findall(r"^     (\d) ", codes, re.M) == re.findall(r"^  (\d)  ", help_of(), re.M)
+
+
+# ---- installation ----
+
+def test_programs_man_pages_and_completion_are_installed(tmp_path):
+    if not (build_dir() / "node" / "ctl" / "completion" / "fish").exists():
+        pytest.skip("only a part was built")
+    subprocess.run(["cmake", "--install", build_dir(), "--prefix", tmp_path], check=True,
+                   stdout=subprocess.DEVNULL)
+    installed = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert installed >= {
+        "bin/dueq-node", "bin/dueqctl", "share/man/man1/dueqctl.1", "share/man/man8/dueq-node.8",
+        "share/bash-completion/completions/dueqctl", "share/zsh/vendor-completions/_dueqctl",
+        "share/fish/vendor_completions.d/dueqctl.fish"}
+    text = (tmp_path / "share/bash-completion/completions/dueqctl").read_text()
+    assert text == ctl.ok("completion", "bash").text
+
+
+def test_help_of_topic_tells_every_setting():
+    lines = help_of("topic").split("\nSettings:\n")[1].split("\n\n")[0].splitlines()
+    assert [line.split("=")[0].strip() for line in lines] == WORDS
+    assert "0: it is gone once delivered" in lines[0]
+    assert all(len(line.split(maxsplit=1)) == 2 for line in lines)
+
+
+# ---- completion ----
+
+def bash_completes(*words):
+    """What bash offers for the last word, of commands and options."""
+    quoted = " ".join(f"'{word}'" for word in words)
+    script = (f"source <('{program()}' completion bash); COMP_WORDS=({quoted}); "
+              f"COMP_LINE='{' '.join(words)}'; COMP_CWORD={len(words) - 1}; _dueqctl; "
+              "printf '%s\\n' \"${COMPREPLY[@]}\"")
+    return subprocess.run(["bash", "-c", script], capture_output=True, text=True,
+                          check=True).stdout.split()
+
+
+def test_bash_completes_commands_options_and_choices():
+    assert set(COMMANDS) <= set(bash_completes("dueqctl", ""))
+    assert bash_completes("dueqctl", "sta") == ["stats", "status"]
+    assert bash_completes("dueqctl", "--url", "x", "-j", "can") == ["cancel"]
+    assert bash_completes("dueqctl", "--url", "") == []
+    assert bash_completes("dueqctl", "push", "t", "--d") == ["--delay"]
+    assert bash_completes("dueqctl", "push", "--delay", "") == []
+    assert bash_completes("dueqctl", "completion", "z") == ["zsh"]
+    assert bash_completes("dueqctl", "help", "ver") == ["version"]
+    assert bash_completes("dueqctl", "topic", "un") == ["unset"]
+    assert bash_completes("dueqctl", "push", "t", "--mode", "re") == ["reject", "replace"]
+    assert bash_completes("dueqctl", "list", "-s", "") == ["delayed", "ready", "reserved", "dead"]
+    assert bash_completes("dueqctl", "list", "--state=d") == ["delayed", "dead"]
+    assert bash_completes("dueqctl", "purge", "t", "-s", "ready,de") == ["ready,delayed", "ready,dead"]
+    assert bash_completes("dueqctl", "purge", "--state=dead,ready,") == [
+        "dead,ready,delayed", "dead,ready,reserved"]
+    assert bash_completes("dueqctl", "topic", "set", "mail", "dead") == ["dead_max=", "dead_age="]
+    assert bash_completes("dueqctl", "topic", "unset", "mail", "ttr", "tt") == ["ttr", "ttl"]
+    assert "ttr" not in "".join(bash_completes("dueqctl", "topic", "show", "mail", ""))
+
+
+def test_bash_completes_behind_an_address_on_a_terminal(tmp_path):
+    with Bash(tmp_path) as bash:
+        for line, completed in [
+                ("dueqctl --url http://h:8000 can", "8000 cancel "),
+                ("dueqctl --url=http://h:8000 can", "8000 cancel "),
+                ("true; TZ=UTC dueqctl -u http://h:8000 can", "8000 cancel "),
+                ("dueqctl -u http://h:8000 push --d", "push --delay "),
+                ("dueqctl push t --url http://h:8000 --li", "8000 --lines ")]:
+            bash.type(line + "\t")
+            bash.wait_for(completed)
+            bash.type("\x15")
+
+
+@pytest.mark.parametrize("option", ["-f ", "--file ", "--file="])
+@pytest.mark.parametrize("name", ["x$(id>PWNED)", "x`id>PWNED`", "x;id>PWNED", "x a  b", "x'a\"b",
+                                  "x:y=z"])
+def test_bash_quotes_the_file_names_that_it_inserts(tmp_path, name, option):
+    (tmp_path / name).write_text("the body")
+    with Bash(tmp_path) as bash:
+        bash.type("dueqctl() { shift 2; echo \"$((6 * 7)) <$(cat \"${1#--file=}\")>\"; }\n")
+        bash.type(f"dueqctl push {'t ' if '=' in option else ''}{option}x\t\n")
+        bash.wait_for("42 <the body>")
+    assert not (tmp_path / "PWNED").exists()
+
+
+def fish_completes(line):
+    script = f"'{program()}' completion fish | source; complete -C '{line}'"
+    shown = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True,
+                           check=True).stdout
+    return [each.split("\t")[0] for each in shown.splitlines()]
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="there is no fish")
+def test_fish_completes_commands_options_and_choices():
+    assert fish_completes("dueqctl sta") == ["stats", "status"]
+    assert fish_completes("dueqctl push --d") == ["--delay"]
+    assert "--count" not in fish_completes("dueqctl push --")
+    assert fish_completes("dueqctl completion z") == ["zsh"]
+    assert fish_completes("dueqctl push --mode re") == ["reject", "replace"]
+    assert fish_completes("dueqctl --url http://h:8000 can") == ["cancel"]
+    assert fish_completes("dueqctl -u push sta") == ["stats", "status"]
+    assert fish_completes("dueqctl --url=http://h:8000 push --d") == ["--delay"]
+    assert fish_completes("dueqctl -u http://h:8000 push --d") == ["--delay"]
+    assert fish_completes("dueqctl push sta") == []
+    assert fish_completes("dueqctl purge t -s ready,de") == ["ready,dead", "ready,delayed"]
+    assert fish_completes("dueqctl purge t --state ready,d") == ["ready,dead", "ready,delayed"]
+    assert fish_completes("dueqctl topic set mail dead") == ["dead_age=", "dead_max="]
+    assert fish_completes("dueqctl topic unset mail tt") == ["ttl", "ttr"]
+    assert fish_completes("dueqctl -u http://h:8000 topic unset mail tt") == ["ttl", "ttr"]
+    assert fish_completes("dueqctl -u http://h:8000 --json topic set dead") == []
+    assert fish_completes("dueqctl topic --url http://h:8000 unset mail tt") == ["ttl", "ttr"]
+    assert fish_completes("dueqctl -u http://h:8000 topic uns") == ["unset"]
+    assert fish_completes("dueqctl topic show uns") == []
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_each_shell_understands_its_script(shell, tmp_path):
+    path = tmp_path / shell
+    path.write_bytes(ctl.ok("completion", shell).out)
+    if not shutil.which(shell):
+        pytest.skip(f"there is no {shell}")
+    subprocess.run([shell, "-n", path], check=True)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_each_script_has_every_command_and_every_option(shell):
+    script = ctl.ok("completion", shell).text
+    for command in COMMANDS:
+        assert re.search(rf"\b{command}\b", script), command
+        for option in options_of(help_of(command)):
+            name = option.split()[0]
+            assert (f"-l {name[2:]} " if shell == "fish" else name) in script, option
+
+
+CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x1f]")
+
+
+class Shell:
+    """An interactive shell on a terminal."""
+
+    argv = []
+
+    def __init__(self, directory):
+        self._people, terminal = pty.openpty()
+        os.set_blocking(self._people, False)
+        self._process = subprocess.Popen(
+            self.argv, stdin=terminal, stdout=terminal, stderr=terminal,
+            start_new_session=True, cwd=directory,
+            env=environment(TERM="dumb", HOME=str(directory)))
+        os.close(terminal)
+        self._shown = ""
+
+    def type(self, keys):
+        self._shown = ""
+        os.write(self._people, keys.encode())
+
+    def wait_for(self, text):
+        def is_shown():
+            try:
+                self._shown += os.read(self._people, 65536).decode()
+            except BlockingIOError:
+                pass
+            return text in CONTROLS.sub("", self._shown)
+
+        wait_until(is_shown, f"the shell shows '{text}'")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self._process.kill()
+        self._process.wait()
+        os.close(self._people)
+
+
+class Bash(Shell):
+    argv = ["bash", "--norc", "--noprofile", "-i"]
+
+    def __init__(self, directory):
+        super().__init__(directory)
+        self.type("bind 'set enable-bracketed-paste off'; "
+                  f"source <('{program()}' completion bash); echo $((6 * 7)) ready\n")
+        self.wait_for("42 ready")
+
+
+class Zsh(Shell):
+    """With the completion script in its path."""
+
+    argv = ["zsh", "-f", "-i"]
+
+    def __init__(self, directory):
+        (directory / "_dueqctl").write_bytes(ctl.ok("completion", "zsh").out)
+        super().__init__(directory)
+        self.type(f"fpath=('{directory}' $fpath); autoload -Uz compinit; compinit -D -u; "
+                  "echo $((6 * 7)) ready\n")
+        self.wait_for("42 ready")
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="there is no zsh")
+def test_zsh_completes_commands_options_and_choices(tmp_path):
+    (tmp_path / "body.txt").touch()
+    with Zsh(tmp_path) as zsh:
+        for line, completed in [
+                ("dueqctl can", "cancel "), ("dueqctl --url x -j can", "cancel "),
+                ("dueqctl push --d", "--delay="), ("dueqctl push t --d", "--delay="),
+                ("dueqctl pop t --b", "--body-only "),
+                ("dueqctl help ver", "version "), ("dueqctl completion f", "fish "),
+                ("dueqctl push -f bo", "body.txt "), ("dueqctl push --mode i", "ignore "),
+                ("dueqctl topic un", "unset "), ("dueqctl topic set mail hi", "history="),
+                ("dueqctl topic unset mail hi", "history "),
+                ("dueqctl purge t -s ready,res", "ready,reserved")]:
+            zsh.type(line + "\t")
+            zsh.wait_for(completed)
+            zsh.type("\x15")

@@ -1,0 +1,44 @@
+"""The watch over loops sees one that stands still without waiting for a processor; and what a node
+says of that is read."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from judge.journal import now_ms
+from judge.stalls import LoopWatch, told_stalls
+from harness.wait import wait_until
+
+
+def test_a_loop_that_stands_still_is_seen(node):
+    watch = LoopWatch(node)
+    os.kill(node.worker_pid, signal.SIGSTOP)
+    time.sleep(1.5)  # the stall's length: a timer is due at least once a second
+    os.kill(node.worker_pid, signal.SIGCONT)
+    watch.look()
+    assert watch.own_max_ms > 100
+
+
+def test_what_a_node_says_of_a_stall_is_read_on_the_clock_of_journals(node):
+    def told():
+        return [each for each in told_stalls("n1", node.output()) if each.boot_ms > began_ms]
+
+    began_ms = now_ms()
+    os.kill(node.worker_pid, signal.SIGSTOP)
+    time.sleep(1.5)  # the stall's length, as above
+    os.kill(node.worker_pid, signal.SIGCONT)
+    wait_until(told, "it says so")
+    (stall,) = told()
+    assert stall.node == "n1"
+    assert began_ms < stall.boot_ms - stall.ms < stall.boot_ms <= now_ms()
+
+
+@pytest.mark.parametrize("words", ["loop     [7] stalled", "warden   [7] stood still"])
+def test_lines_of_loop_and_warden_alone_are_stalls(words):
+    line = f"1970-01-01T00:01:00.500Z warn  {words} for 700 ms: this process\n"
+    assert [(each.boot_ms, each.ms) for each in told_stalls("n1", line, 500)] == [(60_000, 700)]
+    for other in ("info  loop     [7] stalled", "warn  http     [7] stalled",
+                  "warn  loop     [7] x: stalled"):
+        assert told_stalls("n1", line.replace(f"warn  {words}", other)) == []
