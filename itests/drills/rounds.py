@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from drills.hosts.cluster import REHEARSAL, STANDBY
-from judge.journal import AWAY, LEADER, Fault, Gone, Journal, Move, Push, Vip, now_ms
+from judge.journal import AWAY, LEADER, Fault, Gone, Journal, Move, Push, Role, Vip, now_ms
 from judge.judge import Verdict, judge
 from judge.lateness import ENOUGH_FOR_P99, dues_of, outside, percentile
 from drills.clients.load import Load
@@ -323,6 +323,8 @@ def _run_round(row, drill, variant, seed, result, limits):
     complaints = list(row.check(drill, elected))
     if is_void:
         complaints.append("the round is void: nothing shows that its fault has struck")
+    if complaints:
+        complaints.append(_said_by_nodes(drill, start))
     slow = list(row.check_times(drill)) if limits else []
     done.sight = drill.sight
     done.active_ms = elected.boot_ms - drill.since_ms if elected else None
@@ -331,6 +333,22 @@ def _run_round(row, drill, variant, seed, result, limits):
     for found, texts in ((result.complaints, complaints), (result.slow, slow)):
         found += [f"row {row.number} {done.variant}, seed {seed}: {text}" for text in texts]
     return done
+
+
+def _said_by_nodes(drill, since_ms):
+    """For people: of which leaders and holders of the address nodes wrote, and when new connections
+    failed."""
+    failed_ms = sorted(drill.sight.failed_ms) if drill.sight else []
+    events = [(each.boot_ms, f"{each.node} {each.role} {each.reason}" if isinstance(each, Role)
+               else f"{each.node} address {each.state}")
+              for each in drill.cluster.events() if isinstance(each, (Role, Vip))]
+    events += [(each.boot_ms, f"{each.node} stood still for {each.ms:.0f} ms")
+               for each in drill.cluster.stalls()]
+    if failed_ms:
+        events += [(failed_ms[0], f"the first of {len(failed_ms)} connections that failed"),
+                   (failed_ms[-1], "the last of them")]
+    return "\n".join(["what was written down meanwhile, in ms:", *(
+        f"{at_ms - since_ms:10.1f}  {text}" for at_ms, text in sorted(events) if at_ms >= since_ms)])
 
 
 def _next_leader(row, drill):

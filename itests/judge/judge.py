@@ -4,8 +4,7 @@
     INVENTED     each job handed over was pushed
     EARLY        no hand-over before due: not by Redis's clock, and, by the clients' own clock and
                  to the microsecond, no sooner after the push began than its delay
-    TWICE        (told with all that is known of that job: story.py)
-                 a second hand-over follows a lease that ran out, a release, a delivery that a
+    TWICE        a second hand-over follows a lease that ran out, a release, a delivery that a
                  fault of its node left unconfirmed, or a Redis that rolled back
     RETURNED     no hand-over after an acknowledged ack (or cancel), and nothing left in the store
     UNTOLD       what Redis has forgotten was said, and counted (rollback.py)
@@ -23,6 +22,8 @@
     LATE         what became due in an outage is handed over at most a tick after its end, or after
                  it was taken back from a consumer that a fault kept from it; the rest on time.
                  Judged only where limits are given: CI fails nothing by the clock
+
+A violation of a job is told with all that is known of that job (story.py).
 
 LOST, INVENTED and RETURNED are judged by the judge of the crash tests, whose rules they are.
 Counted apart, in `explained`:
@@ -79,7 +80,7 @@ class Verdict:
     violations: list
     explained: Counter = field(default_factory=Counter)
     lost_before_ms: list = field(default_factory=list)
-    stories: dict = field(default_factory=dict)  # {id: lines} of each job that came twice
+    stories: dict = field(default_factory=dict)  # {id: lines} of each job with a violation
 
     def lines(self, limit=5):
         """For people, and for the message of a test that fails: how many of each rule, and the
@@ -88,7 +89,7 @@ class Verdict:
         for each in self.violations:
             by_rule[each.rule].append("\n".join([
                 f"{f'{each.rule} {each.id}'.strip()}: {each.why}",
-                *(self.stories.get(each.id, ()) if each.rule == "TWICE" else ())]))
+                *self.stories.get(each.id, ())]))
         if not by_rule:
             return []
         counts = ", ".join(f"{len(lines)} {rule}" for rule, lines in by_rule.items())
@@ -111,8 +112,9 @@ def judge(journal, limits=None, lock_ms=None, round_trip_ms=0):
         whole.violations += judge_lateness(journal, limits, whole.explained, pops)
     for part in by_what_forgot(journal):
         _judge_part(part, whole, on_their_way, CONFIRMED_MS + LOST_TWICE * round_trip_ms)
+    jobs = {push.id for push in journal.of(Push)}
     whole.stories = {each.id: story_of(journal, each.id) for each in whole.violations
-                     if each.rule == "TWICE"}
+                     if each.id in jobs}
     whole.explained = +whole.explained  # what there is none of is not spoken of
     return whole
 

@@ -1,9 +1,11 @@
 """What became of one job, for people: all that its clients, and the history, have of it, in order; and
-beside it faults, and who led."""
+beside it faults, who led, and pops that had no answer."""
 
 from judge.history import WORDS
 from judge.journal import (LEADER, Ack, Cancel, Entry, Fault, HandOver, LockedMove, Push, Release,
-                            Role)
+                            Role, Unanswered)
+
+AFTERWARDS_MS = 2000  # a pop that may have got it ends so much later
 
 
 def story_of(journal, id):
@@ -13,7 +15,10 @@ def story_of(journal, id):
     begin_ms = min((push.sent_ms for push in journal.of(Push) if push.id == id),
                    default=events[0][0] if events else 0)
     last_ms = max((at_ms for at_ms, _ in events), default=0)
-    around = [each for each in _around(journal) if begin_ms <= each[0] <= last_ms]
+    around = [*_faults(journal, begin_ms, last_ms),
+              *(each for each in _leaders(journal) if begin_ms <= each[0] <= last_ms)]
+    if not any(each.id == id for each in journal.of(HandOver)):
+        around += _unanswered(journal, begin_ms, last_ms + AFTERWARDS_MS)
     return [f"{at_ms - begin_ms:10.1f}  {text}"
             for at_ms, text in sorted([*events, *around], key=lambda each: each[0])]
 
@@ -43,10 +48,21 @@ def _events_of(journal, id):
             yield each.boot_ms, f"moved by {each.node}, who has the topic's lock"
 
 
-def _around(journal):
+def _faults(journal, from_ms, until_ms):
     for each in journal.of(Fault):
-        yield each.start_ms, f"fault begins: {each.what}"
-        yield each.end_ms, f"fault is over: {each.what}"
+        if each.start_ms <= until_ms and each.end_ms >= from_ms:
+            yield each.start_ms, f"fault begins: {each.what}"
+            yield each.end_ms, f"fault is over: {each.what}"
+
+
+def _leaders(journal):
     for each in journal.of(Role):
         if each.role == LEADER or each.reason:
             yield each.boot_ms, f"{each.node} is {each.role} {each.reason}".rstrip()
+
+
+def _unanswered(journal, from_ms, until_ms):
+    for each in journal.of(Unanswered):
+        if each.asked_ms <= until_ms and each.ended_ms >= from_ms:
+            yield each.asked_ms, f"pop sent to {each.node}, which had no answer"
+            yield each.ended_ms, f"end of a pop sent to {each.node}, which had no answer"

@@ -676,6 +676,16 @@ def test_of_what_came_twice_all_is_told_that_is_known():
         "ack sent", "history: acked by n2", "ack answered ok"]
 
 
+def test_of_what_nobody_had_the_pops_without_an_answer_are_told():
+    pops = [Unanswered(NODE, 1900, 3900, 4), Unanswered(OTHER, 4500, 5000, 4)]
+    (text,) = [line for line in verdict(push(), *pops, Fault("cut", 900, 2000)).lines()
+               if line.startswith("LOST")]
+    assert [line.split(maxsplit=1)[1] for line in text.splitlines()[1:]] == [
+        "fault begins: cut", "push to t, delay 500, TTR 4000", "push answered ok, due 1500",
+        f"pop sent to {NODE}, which had no answer", "fault is over: cut",
+        f"end of a pop sent to {NODE}, which had no answer"]
+
+
 def test_second_hand_overs_that_a_fault_alone_explains_are_counted():
     """Not those that were free again anyway."""
     unconfirmed = [push(ttr_ms=60000), hand_over(1990), back(6990), again(6995), ack(7100)]
