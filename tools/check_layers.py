@@ -39,6 +39,8 @@ LAYERS = {
     "ha/coord": ["base/*.h", "ha/*.h", "ha/rule/*.h"],
     "ha/peer": ["base/*.h", "ha/*.h", "ha/rule/*.h", "ha/coord/coordinator.h"],
     "ha/vip": ["base/*.h"],
+    "ha/fake": ["base/*.h", "ha/*.h", "ha/rule/*.h", "ha/lead/*.h", "ha/coord/coordinator.h",
+                "ha/peer/peers.h"],
     "ha/sim": ["base/*.h", "ha/**"],
     "node/store": ["base/*.h"],
     "node/store/redis/wire": ["base/*.h", "node/store/*.h"],
@@ -68,7 +70,7 @@ TEST_FILES = ["**/tests/*", "**/tests/fixtures/*", "node/store/contract/*", "ite
 TEST_MAY = ["node/store/memory/store.h", "**/tests/fixtures/*.h", "node/store/redis/tests/server_fixture.h",
             "node/store/store.h", "node/queue/shares.h", "protocol/conn/tests/client_fixture.h",
             "protocol/http/tests/*.h", "protocol/api/*.h",
-            "conf/tests/conf_fixture.h", "node/tests/*_fixture.h", "ha/sim/*.h", "ha/**/tests/*.h"]
+            "conf/tests/conf_fixture.h", "node/tests/*_fixture.h", "ha/fake/*.h", "ha/sim/*.h", "ha/**/tests/*.h"]
 
 # foreign header: the files that may include it.
 LIBRARIES = {

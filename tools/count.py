@@ -17,7 +17,7 @@ import subprocess
 
 ENTRIES_MAX = 40
 FILE_MAX, FUNCTION_MAX = 600, 60
-TESTS = re.compile(r"(^|/)tests/|^ha/sim/|^node/store/(memory|contract)/|^itests/")
+TESTS = re.compile(r"(^|/)tests/|^ha/(fake|sim)/|^node/store/(memory|contract)/|^itests/")
 # A function's head begins in the first column, and its body is between braces in the first.
 FUNCTION = re.compile(r"^(?!(?:struct|enum|union|typedef|static const struct)\b[^(]*$)[a-z_][^;{}=]*\)"
                       r"\n\{\n(.*?)^\}$", re.MULTILINE | re.DOTALL)

@@ -1,7 +1,7 @@
 /* The coordinator as the rest of ha/ sees it: one session, three calls, and notices of changes.
  *
  * A port, so that the same election runs on ZooKeeper (zk_client.c) and, in virtual time, on a
- * fake ensemble (fake_coordinator.c); one contract test runs on both. The port has only the
+ * fake ensemble (ha/fake/coordinator.c); one contract test runs on both. The port has only the
  * calls that an election needs: read a znode, list the names under a znode, and write. A write
  * is always a list of changes of which all happen or none.
  *

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "base/timer.h"
-#include "ha/sim/fake_wire.h"
+#include "ha/fake/wire.h"
 #include "ha/rule/token.h"
 
 #define SIM_NODES 3

@@ -6,7 +6,7 @@
 #ifndef DUEQ_HA_SIM_CLIENT_H
 #define DUEQ_HA_SIM_CLIENT_H
 
-#include "ha/sim/fake_coordinator.h"
+#include "ha/fake/coordinator.h"
 
 struct sim_conn;
 

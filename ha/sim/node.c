@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ha/sim/fake_process.h"
+#include "ha/fake/process.h"
 #include "ha/sim/judge.h"
 
 #define SCAN_MS 100

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "ha/sim/fake_answer.h"
+#include "ha/fake/answer.h"
 #include "ha/sim/zk_server.h"
 
 /* ---- answers of the server alone ---- */

@@ -4,8 +4,8 @@
 #ifndef DUEQ_HA_SIM_ZK_SERVER_H
 #define DUEQ_HA_SIM_ZK_SERVER_H
 
-#include "ha/sim/fake_tree.h"
-#include "ha/sim/fake_watches.h"
+#include "ha/fake/tree.h"
+#include "ha/fake/watches.h"
 #include "ha/sim/zk.h"
 
 struct sim_client;

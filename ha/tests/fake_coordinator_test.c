@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "ha/sim/fake_coordinator.h"
+#include "ha/fake/coordinator.h"
 
 #define T 2000
 

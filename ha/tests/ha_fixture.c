@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "ha/sim/fake_process.h"
+#include "ha/fake/process.h"
 #include "ha/tests/ha_letters_fixture.h"
 
 struct fake_ensemble ensemble;

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ha/sim/fake_coordinator.h"
+#include "ha/fake/coordinator.h"
 #include "ha/ha.h"
 
 #define NODES 3

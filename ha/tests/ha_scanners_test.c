@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ha/sim/fake_process.h"
+#include "ha/fake/process.h"
 #include "ha/tests/ha_fixture.h"
 
 #define ALL "na nb nc"

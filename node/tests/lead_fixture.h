@@ -7,7 +7,7 @@
 #define DUEQ_NODE_TESTS_LEAD_FIXTURE_H
 
 #include "base/loop.h"
-#include "ha/sim/fake_coordinator.h"
+#include "ha/fake/coordinator.h"
 #include "node/worker_private.h"
 #include "node/queue/queue.h"
 #include "node/store/memory/store.h"

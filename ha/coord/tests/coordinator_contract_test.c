@@ -7,7 +7,7 @@
 
 #include <event2/event.h>
 
-#include "ha/sim/fake_coordinator.h"
+#include "ha/fake/coordinator.h"
 #include "ha/coord/zk_client.h"
 #include "ha/coord/tests/zk_fixture.h"
 

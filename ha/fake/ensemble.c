@@ -1,10 +1,10 @@
-#include "ha/sim/fake_ensemble.h"
+#include "ha/fake/ensemble.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ha/sim/fake_answer.h"
+#include "ha/fake/answer.h"
 
 static void answer(struct fake_client *c, enum fake_kind kind, unsigned connection)
 {

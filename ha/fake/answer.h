@@ -1,10 +1,10 @@
 /* Answers that a fake server gives alone, from its own tree. */
-#ifndef DUEQ_HA_SIM_FAKE_ANSWER_H
-#define DUEQ_HA_SIM_FAKE_ANSWER_H
+#ifndef DUEQ_HA_FAKE_ANSWER_H
+#define DUEQ_HA_FAKE_ANSWER_H
 
-#include "ha/sim/fake_tree.h"
-#include "ha/sim/fake_watches.h"
-#include "ha/sim/fake_wire.h"
+#include "ha/fake/tree.h"
+#include "ha/fake/watches.h"
+#include "ha/fake/wire.h"
 
 /* The answer to a ping, a read or a list, for the caller to send; for a write an empty answer,
  * which the caller fills in. Sets a requested watch for `owner`. */

@@ -1,4 +1,4 @@
-#include "ha/sim/fake_coordinator.h"
+#include "ha/fake/coordinator.h"
 
 #include <assert.h>
 #include <stdio.h>

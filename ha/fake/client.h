@@ -1,16 +1,16 @@
 /* The connection between a client and its ensemble: two wires, and faults of the network.
  *
  * Messages are lost as on a TCP connection: after a lost message no later one arrives. This
- * file has the client's end, for fake_coordinator.c, and the ensemble's.
+ * file has the client's end, for coordinator.c, and the ensemble's.
  */
-#ifndef DUEQ_HA_SIM_FAKE_CLIENT_H
-#define DUEQ_HA_SIM_FAKE_CLIENT_H
+#ifndef DUEQ_HA_FAKE_CLIENT_H
+#define DUEQ_HA_FAKE_CLIENT_H
 
 #include <stdbool.h>
 
 #include "base/list.h"
 #include "base/timer.h"
-#include "ha/sim/fake_wire.h"
+#include "ha/fake/wire.h"
 
 struct fake_client;
 struct fake_ensemble;

@@ -1,9 +1,9 @@
-#include "ha/sim/fake_watches.h"
+#include "ha/fake/watches.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "ha/sim/fake_tree.h"
+#include "ha/fake/tree.h"
 
 struct watch {
     struct list link;

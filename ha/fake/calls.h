@@ -3,12 +3,12 @@
  * Calls are answered in the order in which they were sent. A call that could not begin, or
  * whose connection is gone, ends in a later turn.
  */
-#ifndef DUEQ_HA_SIM_FAKE_CALLS_H
-#define DUEQ_HA_SIM_FAKE_CALLS_H
+#ifndef DUEQ_HA_FAKE_CALLS_H
+#define DUEQ_HA_FAKE_CALLS_H
 
 #include "base/timer.h"
 #include "ha/coord/coordinator.h"
-#include "ha/sim/fake_wire.h"
+#include "ha/fake/wire.h"
 
 struct fake_calls {
     struct list in_flight;

@@ -1,8 +1,8 @@
 /* A node's process on fakes: the real ha, as it begins and as it is killed. */
-#ifndef DUEQ_HA_SIM_FAKE_PROCESS_H
-#define DUEQ_HA_SIM_FAKE_PROCESS_H
+#ifndef DUEQ_HA_FAKE_PROCESS_H
+#define DUEQ_HA_FAKE_PROCESS_H
 
-#include "ha/sim/fake_coordinator.h"
+#include "ha/fake/coordinator.h"
 #include "ha/ha.h"
 
 /* The options that all tests share; a test sets the rest. Borrows both texts. */

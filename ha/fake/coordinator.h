@@ -5,15 +5,15 @@
  * run is a frozen process. The client pings after T/3 without a request, gives a connection up
  * after 2T/3 without an answer, and tries the next one 50 ms later, for ever.
  */
-#ifndef DUEQ_HA_SIM_FAKE_COORDINATOR_H
-#define DUEQ_HA_SIM_FAKE_COORDINATOR_H
+#ifndef DUEQ_HA_FAKE_COORDINATOR_H
+#define DUEQ_HA_FAKE_COORDINATOR_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "ha/coord/coordinator.h"
-#include "ha/sim/fake_calls.h"
-#include "ha/sim/fake_ensemble.h"
+#include "ha/fake/calls.h"
+#include "ha/fake/ensemble.h"
 
 struct fake_coordinator {
     struct coordinator base;

@@ -1,4 +1,4 @@
-#include "ha/sim/fake_wire.h"
+#include "ha/fake/wire.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-#include "ha/sim/fake_client.h"
+#include "ha/fake/client.h"
 
-#include "ha/sim/fake_ensemble.h"
+#include "ha/fake/ensemble.h"
 
 /* ---- the fake ensemble ---- */
 

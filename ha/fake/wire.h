@@ -2,8 +2,8 @@
  * order, each at its time, on the receiver's timers. A receiver whose timers are not run (a
  * frozen process) gets the messages when it is back.
  */
-#ifndef DUEQ_HA_SIM_FAKE_WIRE_H
-#define DUEQ_HA_SIM_FAKE_WIRE_H
+#ifndef DUEQ_HA_FAKE_WIRE_H
+#define DUEQ_HA_FAKE_WIRE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "ha/sim/fake_calls.h"
+#include "ha/fake/calls.h"
 
 #include <assert.h>
 #include <stdlib.h>

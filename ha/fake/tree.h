@@ -2,8 +2,8 @@
  * happen or none. The tree knows nothing of sessions or time; a test may read or change it
  * directly.
  */
-#ifndef DUEQ_HA_SIM_FAKE_TREE_H
-#define DUEQ_HA_SIM_FAKE_TREE_H
+#ifndef DUEQ_HA_FAKE_TREE_H
+#define DUEQ_HA_FAKE_TREE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,19 +3,19 @@
  *
  * Sessions end in whole ticks, rounded up. Without a quorum no request is answered and no
  * session ends; when the quorum is back, each session gets a fresh timeout. The ensemble is one
- * server here; fake_coordinator.h is the client's side, and fake_client.h the connection.
+ * server here; coordinator.h is the client's side, and client.h the connection.
  */
-#ifndef DUEQ_HA_SIM_FAKE_ENSEMBLE_H
-#define DUEQ_HA_SIM_FAKE_ENSEMBLE_H
+#ifndef DUEQ_HA_FAKE_ENSEMBLE_H
+#define DUEQ_HA_FAKE_ENSEMBLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/list.h"
 #include "base/timer.h"
-#include "ha/sim/fake_client.h"
-#include "ha/sim/fake_tree.h"
-#include "ha/sim/fake_watches.h"
+#include "ha/fake/client.h"
+#include "ha/fake/tree.h"
+#include "ha/fake/watches.h"
 
 struct fake_session {
     struct list link;
@@ -60,7 +60,7 @@ void fake_ensemble_expire(struct fake_ensemble *e, int64_t session);
 /* Deletes all znodes, ephemerals too; the sessions stay. */
 void fake_ensemble_wipe(struct fake_ensemble *e);
 
-/* ---- for fake_client.c ---- */
+/* ---- for client.c ---- */
 
 /* Serves a request that has arrived. Takes the message; its `who` is the sender's session,
  * except for END_SESSION. */

@@ -1,4 +1,4 @@
-#include "ha/sim/fake_process.h"
+#include "ha/fake/process.h"
 
 #include "ha/state.h" /* to let it die without a good-bye */
 

@@ -3,8 +3,8 @@
  * As at real servers, a watch is used up when it fires, and ends with the connection on which
  * it was set. An owner is only a pointer here; the server knows which connection it is.
  */
-#ifndef DUEQ_HA_SIM_FAKE_WATCHES_H
-#define DUEQ_HA_SIM_FAKE_WATCHES_H
+#ifndef DUEQ_HA_FAKE_WATCHES_H
+#define DUEQ_HA_FAKE_WATCHES_H
 
 #include <stdbool.h>
 

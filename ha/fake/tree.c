@@ -1,4 +1,4 @@
-#include "ha/sim/fake_tree.h"
+#include "ha/fake/tree.h"
 
 #include <assert.h>
 #include <stdlib.h>

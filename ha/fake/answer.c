@@ -1,4 +1,4 @@
-#include "ha/sim/fake_answer.h"
+#include "ha/fake/answer.h"
 
 #include <string.h>
 
