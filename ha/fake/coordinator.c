@@ -2,6 +2,8 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define RETRY_MS 50
 
@@ -17,6 +19,78 @@ static void tell_session(struct fake_coordinator *c)
     c->is_inside = true;
     c->base.on_session(&c->base);
     c->is_inside = was_inside;
+}
+
+/* ---- calls under way, as zk_client.c has them for the real one ---- */
+
+static void tell(struct later *later, struct list *link)
+{
+    struct fake_coordinator *c = CONTAINER_OF(later, struct fake_coordinator, ended);
+    struct coord_call *call = CONTAINER_OF(link, struct coord_call, link);
+
+    c->is_telling = true;
+    call->on_done(call);
+    c->is_telling = false;
+}
+
+/* Calls are answered in the order in which they were sent. Writes the question into the
+ * message. */
+static void begin_call(struct fake_coordinator *c, struct coord_call *call,
+                       struct fake_message *m)
+{
+    list_init(&call->link);
+    list_append(&c->in_flight, &call->link);
+    m->call = call;
+    if (m->kind == FAKE_WRITE) {
+        fake_message_set_changes(m, call->changes, call->change_count);
+    } else {
+        m->path = strdup(call->path);
+        m->watches = call->watches;
+    }
+}
+
+/* It ends in a later turn. */
+static void refuse_call(struct fake_coordinator *c, struct coord_call *call,
+                        enum coord_status status)
+{
+    list_init(&call->link);
+    call->status = status;
+    later_add(&c->ended, &call->link);
+}
+
+static void end_calls(struct fake_coordinator *c, enum coord_status status)
+{
+    struct list *link;
+
+    while ((link = list_pop(&c->in_flight)))
+        refuse_call(c, CONTAINER_OF(link, struct coord_call, link), status);
+}
+
+static void end_call(struct fake_coordinator *c, const struct fake_message *m)
+{
+    struct coord_call *call = m->call;
+    const char *name = m->data.at;
+    const char **names;
+
+    assert(list_first(&c->in_flight) == &call->link);
+    list_remove(&call->link);
+    names = calloc(m->name_count + 1, sizeof(*names));
+    if (!names)
+        abort();
+    for (unsigned i = 0; i < m->name_count; i++, name += strlen(name) + 1)
+        names[i] = name;
+    call->status = m->status;
+    call->failed = m->failed;
+    call->data = buf_bytes(&m->data);
+    call->version = m->version;
+    call->owner = m->owner;
+    call->names = names;
+    call->name_count = m->name_count;
+    call->list_number = m->list_number;
+    c->is_telling = true;
+    call->on_done(call);
+    c->is_telling = false;
+    free((void *)names);
 }
 
 /* ---- the connection ---- */
@@ -67,7 +141,7 @@ static void lose_connection(struct fake_coordinator *c, const char *why)
     end_connection(c);
     c->base.session = COORD_SESSION_CONNECTING;
     snprintf(c->base.why, sizeof(c->base.why), "%s", why);
-    fake_calls_end_all(&c->calls, COORD_UNKNOWN);
+    end_calls(c, COORD_UNKNOWN);
     timer_arm(c->timers, &c->retry, RETRY_MS);
     if (was_connected)
         tell_session(c);
@@ -97,7 +171,7 @@ static void end_in(struct fake_coordinator *c, enum coord_session session,
 {
     end_connection(c);
     c->base.session = session;
-    fake_calls_end_all(&c->calls, status);
+    end_calls(c, status);
     tell_session(c);
 }
 
@@ -142,7 +216,7 @@ static void on_message(struct fake_wire *w, struct fake_message *m)
         else if (m->kind == FAKE_DENIED)
             end_in(c, COORD_SESSION_DENIED, COORD_UNKNOWN);
         else if (m->kind == FAKE_ANSWER)
-            fake_calls_answer(&c->calls, m);
+            end_call(c, m);
         else if (m->kind == FAKE_CHANGED)
             c->base.on_change(&c->base, m->path);
         else if (m->kind == FAKE_CLOSED)
@@ -169,13 +243,13 @@ static void fake_close(struct coordinator *base)
 {
     struct fake_coordinator *c = of(base);
 
-    assert(!c->is_inside && !c->calls.is_telling);
+    assert(!c->is_inside && !c->is_telling);
     if (base->session == COORD_SESSION_CONNECTED)
         fake_client_send(&c->client, message(c, FAKE_BYE));
     end_connection(c);
     base->session = COORD_SESSION_CLOSED;
     base->credentials = (struct coord_credentials){0};
-    fake_calls_end_all(&c->calls, COORD_UNKNOWN);
+    end_calls(c, COORD_UNKNOWN);
 }
 
 static void send_call(struct coordinator *base, struct coord_call *call, enum fake_kind kind)
@@ -184,11 +258,11 @@ static void send_call(struct coordinator *base, struct coord_call *call, enum fa
     struct fake_message *m;
 
     if (base->session != COORD_SESSION_CONNECTED) {
-        fake_calls_refuse(&c->calls, call, COORD_UNAVAILABLE);
+        refuse_call(c, call, COORD_UNAVAILABLE);
         return;
     }
     m = message(c, kind);
-    fake_calls_begin(&c->calls, call, m);
+    begin_call(c, call, m);
     fake_client_send(&c->client, m);
     timer_arm(c->timers, &c->ping, session_ms(c) / 3);
 }
@@ -232,7 +306,8 @@ static void init(struct fake_coordinator *c, struct timers *timers, int64_t sess
 {
     *c = (struct fake_coordinator){
         .base = {.ops = &ops}, .timers = timers, .asked_ms = session_ms};
-    fake_calls_init(&c->calls, timers);
+    list_init(&c->in_flight);
+    later_init(&c->ended, timers, tell);
     timer_init(&c->ping, on_ping);
     timer_init(&c->silence, on_silence);
     timer_init(&c->retry, on_retry);
@@ -254,8 +329,12 @@ void fake_coordinator_init_on(struct fake_coordinator *c, const struct fake_serv
 
 void fake_coordinator_fini(struct fake_coordinator *c)
 {
+    struct list *link;
+
     end_connection(c);
-    fake_calls_fini(&c->calls);
+    while ((link = list_first(&c->in_flight)) || (link = list_first(&c->ended.ended)))
+        list_remove(link);
+    later_fini(&c->ended);
     fake_client_fini(&c->client);
 }
 

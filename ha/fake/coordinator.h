@@ -12,18 +12,19 @@
 #include <stdint.h>
 
 #include "ha/coord/coordinator.h"
-#include "ha/fake/calls.h"
 #include "ha/fake/ensemble.h"
 
 struct fake_coordinator {
     struct coordinator base;
     struct fake_client client;
     struct timers *timers;
-    int64_t asked_ms;    /* session timeout */
-    unsigned connection; /* number, one higher with each attempt and each end */
-    bool is_resumed;     /* this session was connected before */
-    bool is_inside;      /* a callback of the port is running; for calls see calls.is_telling */
-    struct fake_calls calls;
+    int64_t asked_ms;      /* session timeout */
+    unsigned connection;   /* number, one higher with each attempt and each end */
+    bool is_resumed;       /* this session was connected before */
+    bool is_inside;        /* a callback of the port is running */
+    bool is_telling;       /* on_done of a call is running */
+    struct list in_flight; /* calls */
+    struct later ended;    /* calls, to be told */
     struct timer ping;
     struct timer silence; /* the connection, or an attempt, is given up */
     struct timer retry;

@@ -4,21 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ha/fake/answer.h"
-
 static void answer(struct fake_client *c, enum fake_kind kind, unsigned connection)
 {
     fake_client_answer(c, fake_message_new(kind, connection));
 }
 
 /* ---- watches ---- */
-
-static void on_tree_change(struct fake_tree *tree, const char *path, bool came_or_went)
-{
-    struct fake_ensemble *e = CONTAINER_OF(tree, struct fake_ensemble, tree);
-
-    fake_watches_changed(&e->watches, path, came_or_went);
-}
 
 static void on_watch_fired(void *owner, const char *path)
 {
@@ -72,7 +63,7 @@ static void end_session(struct fake_session *s)
 
     timer_disarm(e->timers, &s->expiry);
     list_remove(&s->link);
-    fake_watches_drop(&e->watches, s);
+    fake_tree_unwatch(&e->tree, s);
     if (s->client)
         answer(s->client, FAKE_EXPIRED, s->connection);
     fake_tree_remove_owned(&e->tree, s->who.session);
@@ -118,7 +109,7 @@ static void connect_client(struct fake_client *c, const struct fake_message *m)
         answer(c, FAKE_EXPIRED, m->connection);
         return;
     }
-    fake_watches_drop(&e->watches, s); /* the client reads everything again */
+    fake_tree_unwatch(&e->tree, s); /* the client reads everything again */
     s->client = c;
     s->connection = m->connection;
     touch(s);
@@ -136,7 +127,7 @@ static void serve(struct fake_session *s, const struct fake_message *m)
     struct fake_message *reply;
 
     touch(s);
-    reply = fake_answer(&e->tree, &e->watches, s, m);
+    reply = fake_tree_answer(&e->tree, s, m);
     if (m->kind == FAKE_WRITE)
         reply->status = fake_tree_write(&e->tree, m->changes, m->change_count, s->who.session,
                                         &reply->failed);
@@ -210,10 +201,7 @@ void fake_ensemble_expire(struct fake_ensemble *e, int64_t session)
 
 void fake_ensemble_wipe(struct fake_ensemble *e)
 {
-    fake_tree_fini(&e->tree);
-    list_init(&e->tree.znodes);
-    e->tree.number = 0;
-    fake_watches_fire_all(&e->watches);
+    fake_tree_wipe(&e->tree);
 }
 
 void fake_ensemble_init(struct fake_ensemble *e, struct timers *timers)
@@ -225,10 +213,8 @@ void fake_ensemble_init(struct fake_ensemble *e, struct timers *timers)
                                 .tick_ms = 100,
                                 .least_timeout_ms = 1000,
                                 .most_timeout_ms = 60000};
-    fake_tree_init(&e->tree);
-    e->tree.on_change = on_tree_change;
+    fake_tree_init(&e->tree, on_watch_fired);
     list_init(&e->sessions);
-    fake_watches_init(&e->watches, on_watch_fired);
     list_init(&e->clients);
 }
 

@@ -15,7 +15,6 @@
 #include "base/timer.h"
 #include "ha/fake/client.h"
 #include "ha/fake/tree.h"
-#include "ha/fake/watches.h"
 
 struct fake_session {
     struct list link;
@@ -29,9 +28,8 @@ struct fake_session {
 
 struct fake_ensemble {
     struct timers *timers;
-    struct fake_tree tree;
+    struct fake_tree tree; /* watched by sessions */
     struct list sessions;
-    struct fake_watches watches; /* of sessions */
     struct list clients;
     int64_t next_session;
     bool has_quorum;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ha/fake/wire.h"
+
 /* A change that was made, so that it can be undone: the znodes put in and taken out. */
 struct made {
     struct fake_znode *in, *out;
@@ -27,20 +29,6 @@ static void znode_free(struct fake_znode *z)
     buf_fini(&z->data);
     free(z->path);
     free(z);
-}
-
-void fake_tree_init(struct fake_tree *t)
-{
-    *t = (struct fake_tree){0};
-    list_init(&t->znodes);
-}
-
-void fake_tree_fini(struct fake_tree *t)
-{
-    struct list *link;
-
-    while ((link = list_pop(&t->znodes)))
-        znode_free(CONTAINER_OF(link, struct fake_znode, link));
 }
 
 static struct fake_znode *find(const struct fake_tree *t, const char *path)
@@ -92,6 +80,71 @@ static struct fake_znode *find_parent(const struct fake_tree *t, const char *pat
     free(name);
     return parent;
 }
+
+/* ---- watches ---- */
+
+struct watch {
+    struct list link;
+    void *owner;
+    char *path;
+    bool is_list; /* of the names under it, not of its data */
+};
+
+static struct watch *watch_of(struct list *link)
+{
+    return CONTAINER_OF(link, struct watch, link);
+}
+
+static void watch_free(struct watch *w)
+{
+    list_remove(&w->link);
+    free(w->path);
+    free(w);
+}
+
+static void fire(struct fake_tree *t, struct watch *w)
+{
+    list_remove(&w->link);
+    t->on_watch(w->owner, w->path);
+    watch_free(w);
+}
+
+static void watch(struct fake_tree *t, void *owner, const char *path, bool is_list)
+{
+    struct watch *w = calloc(1, sizeof(*w));
+
+    if (!w || !(w->path = strdup(path)))
+        abort();
+    w->owner = owner;
+    w->is_list = is_list;
+    list_append(&t->watches, &w->link);
+}
+
+void fake_tree_unwatch(struct fake_tree *t, const void *owner)
+{
+    LIST_EACH_SAFE (link, &t->watches) {
+        if (watch_of(link)->owner == owner)
+            watch_free(watch_of(link));
+    }
+}
+
+static bool concerns(const struct watch *w, const char *path, bool came_or_went)
+{
+    if (w->is_list)
+        return came_or_went && fake_tree_name_under(w->path, path);
+    return !strcmp(w->path, path);
+}
+
+/* `came_or_went`: the names under its parent are others, too. */
+static void changed(struct fake_tree *t, const char *path, bool came_or_went)
+{
+    LIST_EACH_SAFE (link, &t->watches) {
+        if (concerns(watch_of(link), path, came_or_went))
+            fire(t, watch_of(link));
+    }
+}
+
+/* ---- writes ---- */
 
 /* May a znode be created at `path`? */
 static enum coord_status check_parent(const struct fake_tree *t, const char *path)
@@ -176,8 +229,8 @@ static void keep(struct fake_tree *t, struct made *made)
 
     if (parent)
         parent->list_number = t->number;
-    if (z && t->on_change)
-        t->on_change(t, z->path, came_or_went);
+    if (z)
+        changed(t, z->path, came_or_went);
     znode_free(made->out);
 }
 
@@ -217,4 +270,93 @@ void fake_tree_remove_owned(struct fake_tree *t, int64_t owner)
             keep(t, &(struct made){.out = z});
         }
     }
+}
+
+/* ---- answers ---- */
+
+static void read_znode(const struct fake_tree *t, const char *path, struct fake_message *reply)
+{
+    const struct fake_znode *z = find(t, path);
+
+    if (!z) {
+        reply->status = COORD_NO_NODE;
+        return;
+    }
+    buf_add_bytes(&reply->data, buf_bytes(&z->data));
+    reply->version = z->version;
+    reply->owner = z->owner;
+}
+
+static void list_znodes(const struct fake_tree *t, const char *path, struct fake_message *reply)
+{
+    const struct fake_znode *parent = find(t, path);
+
+    if (!parent) {
+        reply->status = COORD_NO_NODE;
+        return;
+    }
+    reply->list_number = parent->list_number;
+    LIST_EACH (link, &t->znodes) {
+        const struct fake_znode *z = CONTAINER_OF(link, struct fake_znode, link);
+        const char *name = fake_tree_name_under(path, z->path);
+
+        if (name) {
+            buf_add(&reply->data, name, strlen(name) + 1);
+            reply->name_count++;
+        }
+    }
+}
+
+struct fake_message *fake_tree_answer(struct fake_tree *t, void *owner,
+                                      const struct fake_message *request)
+{
+    struct fake_message *reply = fake_message_new(
+        request->kind == FAKE_PING ? FAKE_PONG : FAKE_ANSWER, request->connection);
+    bool is_list = request->kind == FAKE_LIST;
+
+    reply->call = request->call;
+    if (request->kind == FAKE_READ)
+        read_znode(t, request->path, reply);
+    else if (is_list)
+        list_znodes(t, request->path, reply);
+    /* As at a real server, the list of a missing znode cannot be watched. */
+    if (request->watches && !(is_list && reply->status == COORD_NO_NODE))
+        watch(t, owner, request->path, is_list);
+    return reply;
+}
+
+/* ---- life ---- */
+
+void fake_tree_init(struct fake_tree *t, void (*on_watch)(void *owner, const char *path))
+{
+    *t = (struct fake_tree){.on_watch = on_watch};
+    list_init(&t->znodes);
+    list_init(&t->watches);
+}
+
+static void free_znodes(struct fake_tree *t)
+{
+    struct list *link;
+
+    while ((link = list_pop(&t->znodes)))
+        znode_free(CONTAINER_OF(link, struct fake_znode, link));
+}
+
+void fake_tree_wipe(struct fake_tree *t)
+{
+    struct list *link;
+
+    free_znodes(t);
+    t->number = 0;
+    while ((link = list_first(&t->watches)))
+        fire(t, watch_of(link));
+}
+
+void fake_tree_fini(struct fake_tree *t)
+{
+    struct list *link;
+
+    free_znodes(t);
+    while ((link = list_first(&t->watches)))
+        watch_free(watch_of(link));
 }

@@ -1,6 +1,11 @@
-/* The fake ensemble's znodes: paths, data, versions, owners, and writes of which all changes
- * happen or none. The tree knows nothing of sessions or time; a test may read or change it
- * directly.
+/* A fake server's znodes, the watches on them, and answers that it gives from both.
+ *
+ * The tree has paths, data, versions, owners, and writes of which all changes happen or none.
+ * It knows nothing of sessions or time; a test may read or change it directly.
+ *
+ * A watch is on the data of a znode, or on the names under it. As at real servers, a watch is
+ * used up when it fires, and ends with the connection on which it was set. An owner is only a
+ * pointer here; the server knows which connection it is.
  */
 #ifndef DUEQ_HA_FAKE_TREE_H
 #define DUEQ_HA_FAKE_TREE_H
@@ -11,6 +16,8 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "ha/coord/coordinator.h"
+
+struct fake_message;
 
 struct fake_znode {
     struct list link;
@@ -23,13 +30,17 @@ struct fake_znode {
 
 struct fake_tree {
     struct list znodes;
-    int64_t number; /* counts writes and ends of sessions, as ZooKeeper's zxid does */
-    /* Called after each change that stays. `came_or_went`: the parent's list changed, too. */
-    void (*on_change)(struct fake_tree *tree, const char *path, bool came_or_went);
+    int64_t number;      /* counts writes and ends of sessions, as ZooKeeper's zxid does */
+    struct list watches; /* in the order in which they were set */
+    /* A watch has fired, and is used up. The path is valid during the call. */
+    void (*on_watch)(void *owner, const char *path);
 };
 
-void fake_tree_init(struct fake_tree *t);
-void fake_tree_fini(struct fake_tree *t);
+void fake_tree_init(struct fake_tree *t, void (*on_watch)(void *owner, const char *path));
+void fake_tree_fini(struct fake_tree *t); /* no watch fires */
+
+/* All znodes are gone, and all watches fire. */
+void fake_tree_wipe(struct fake_tree *t);
 
 /* Borrowed until the next write; NULL: not there. */
 const struct fake_znode *fake_tree_find(const struct fake_tree *t, const char *path);
@@ -44,5 +55,12 @@ const char *fake_tree_name_under(const char *parent, const char *path);
 
 /* Deletes the ephemerals of a session that has ended. */
 void fake_tree_remove_owned(struct fake_tree *t, int64_t owner);
+
+void fake_tree_unwatch(struct fake_tree *t, const void *owner); /* all of its watches */
+
+/* The answer to a ping, a read or a list, for the caller to send; for a write an empty answer,
+ * which the caller fills in. Sets a requested watch for `owner`. */
+struct fake_message *fake_tree_answer(struct fake_tree *t, void *owner,
+                                      const struct fake_message *request);
 
 #endif

@@ -21,13 +21,10 @@
  * A frozen server's timers stand still, and so do the messages to it. A held link keeps
  * messages until it is released, as TCP does; a server that gave up meanwhile ignores them.
  *
- *   zk.c            the three servers, and their faults: frozen, killed, cut off
- *   zk_election.c   which server leads
- *   zk_link.c       a leader and its followers: pings, patience, messages
- *   zk_log.c        the log: logged, decided, applied
+ *   zk.c            the three servers: their faults, and which of them leads
+ *   zk_log.c        a leader and its followers: the log, messages, patience
  *   zk_session.c    sessions: which were heard, and which end
- *   zk_conn.c       the clients' connections
- *   zk_request.c    the clients' requests, answered in order
+ *   zk_conn.c       the clients' connections, and requests, answered in order
  *   client.c        the other end of a connection, at a node
  */
 #ifndef DUEQ_HA_SIM_ZK_H

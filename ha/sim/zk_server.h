@@ -5,7 +5,6 @@
 #define DUEQ_HA_SIM_ZK_SERVER_H
 
 #include "ha/fake/tree.h"
-#include "ha/fake/watches.h"
 #include "ha/sim/zk.h"
 
 struct sim_client;
@@ -50,12 +49,11 @@ struct sim_server {
     bool is_up, is_frozen;
     enum sim_server_role role;
     int64_t looking_since_ms;
-    struct fake_tree tree;
+    struct fake_tree tree; /* watched by conns */
     struct list sessions;
     struct sim_entry **log;
     unsigned logged, applied, log_room;
     struct list conns;
-    struct fake_watches watches; /* of conns */
     struct fake_wire from[SIM_SERVERS];
 
     /* SIM_LEADING */
@@ -97,25 +95,20 @@ struct sim_zk {
 
 extern struct sim_zk sim_zk;
 
-/* ---- zk_election.c ---- */
+/* ---- zk.c ---- */
 
-void sim_zk_on_election(struct timer *timer);
 void sim_zk_give_up(struct sim_server *s, const char *why); /* to lead, or to follow */
 bool sim_zk_has_quorum(const struct sim_server *leader);
 
-/* ---- zk_link.c ---- */
+/* ---- zk_log.c ---- */
 
 bool sim_zk_is_follower(const struct sim_server *leader, unsigned f);
-void sim_zk_to_follower(struct sim_server *leader, unsigned f, struct sim_note *n);
 void sim_zk_to_leader(struct sim_server *s, struct sim_note *n);
 void sim_zk_on_note(struct fake_wire *w, struct fake_message *m);
 void sim_zk_on_tick(struct timer *timer);
 
-/* ---- zk_log.c ---- */
-
 struct sim_entry *sim_zk_entry(enum sim_entry_kind kind);
 void sim_zk_submit(struct sim_server *s, struct sim_entry *e); /* to its leader */
-void sim_zk_take(struct sim_server *leader, struct sim_entry *e);
 void sim_zk_append(struct sim_server *leader, struct sim_entry *e);
 void sim_zk_log(struct sim_server *s, struct sim_entry *e);
 void sim_zk_apply(struct sim_server *s);       /* the next entry of its log */
@@ -146,20 +139,12 @@ void sim_zk_take_report(struct sim_server *leader, const struct sim_note *n);
 
 void sim_conn_open(struct sim_client *client, struct sim_server *s, unsigned connection);
 void sim_conn_let_go(struct sim_conn *conn); /* the client has closed it, or is gone */
-void sim_conn_close(struct sim_conn *conn);  /* the server closes it */
-struct sim_conn *sim_conn_find(struct sim_server *s, unsigned id); /* NULL: it has ended */
-struct fake_message *sim_conn_message(const struct sim_conn *conn, enum fake_kind kind);
-void sim_conn_answer(struct sim_conn *conn, struct fake_message *m);
 
+void sim_zk_tree_init(struct sim_server *s);
 void sim_zk_close_conns(struct sim_server *s);
-void sim_zk_watches_init(struct sim_server *s);
-
-/* ---- zk_request.c ---- */
-
-void sim_zk_on_request(struct fake_wire *w, struct fake_message *m);
 void sim_zk_on_applied(struct sim_server *s, struct sim_entry *e, enum coord_status status,
                        unsigned failed);
 void sim_zk_on_valid(struct sim_server *s, int64_t session, unsigned conn_id, bool is_valid);
-void sim_zk_on_moved(unsigned conn_id);
+void sim_zk_on_moved(unsigned conn_id); /* the connection's session is at another server now */
 
 #endif

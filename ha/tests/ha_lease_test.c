@@ -267,7 +267,7 @@ static void is_found_by_the_next_beat(void (*what)(void), void **state)
             if (i != old)
                 node_kill(i);
         }
-        fake_watches_drop(&ensemble.watches, session_of(old));
+        fake_tree_unwatch(&ensemble.tree, session_of(old));
         what();
         assert_in_range(await(is_not_led, T), 1, T / 6 + 10);
         assert_int_equal(nodes[old].why[ROLE_STANDBY], ROLE_DEPOSED_REASON);
@@ -470,14 +470,14 @@ static void a_lead_without_a_lease_is_given_away_in_the_end(void **state)
     assert_int_equal(status_of(old).sessions, 1);
 }
 
-static void tell_nobody(struct fake_tree *tree, const char *path, bool came_or_went)
+static void tell_nobody(void *owner, const char *path)
 {
 }
 
 /* A lost watch gives no notice. */
 static void a_leader_that_is_gone_is_missed_without_a_word_of_it(void **state)
 {
-    ensemble.tree.on_change = tell_nobody;
+    ensemble.tree.on_watch = tell_nobody;
     node_kill(old);
     await(has_another_leader, 3 * T);
 }
