@@ -74,7 +74,7 @@ class ContainerCluster:
     def __enter__(self):
         try:
             self.compose("up", "-d")
-            volumes = self.engine.directory / "data/volumes"
+            volumes = self.engine.data / "volumes"
             self.nodes = [ContainerNode(self, number, volumes / f"{PROJECT}_node{number}/_data")
                           for number in (1, 2, 3)]
             self.wait_steady()

@@ -36,9 +36,17 @@ WORD_S = 300  # a docker that takes longer hangs; long, for a busy machine
 _OURS = re.compile(r"dq(\d+)-engine")
 _NUMBERS = re.compile(r"^NSpid:\s+(.*)$", re.MULTILINE)  # here, in the engine, in a container
 
+# Its files are in memory where there is room: on a machine whose disk is busy ZooKeeper's and Redis's
+# syncs, of a dozen containers on one disk, take longer than a session lasts. 0.8 GB were seen.
+FILES_BYTES = 4 << 30
+
 # The first process of its namespace: it hands SIGTERM on, and buries what loses its parent.
 INIT = """
-dockerd "$@" & child=$!
+mkdir -p "$1"
+[ "$2" = 0 ] || mount -t tmpfs -o "mode=711,size=$2" engine "$1" || exit
+data=$1
+shift 2
+dockerd --data-root "$data" "$@" & child=$!
 trap 'kill -TERM "$child"' TERM
 while kill -0 "$child" 2>/dev/null; do wait "$child"; done
 """
@@ -92,7 +100,8 @@ class Engine:
         argv = ["nsenter", f"--net={NAMESPACES / self.name}",
                 "unshare", "--mount", "--propagation", "private", "--pid", "--fork",
                 "--kill-child", "--mount-proc", "sh", "-c", INIT, "dockerd",
-                "--data-root", self.directory / "data", "--exec-root", self.run / "exec",
+                self.directory / "data", FILES_BYTES if has_memory(2 * FILES_BYTES) else 0,
+                "--exec-root", self.run / "exec",
                 "--pidfile", self.run / "pid", "--host", self.host,
                 "--cgroup-parent", f"/{self.name}"]
         self._process = Process(argv, self.directory / "dockerd.log")
@@ -108,11 +117,20 @@ class Engine:
         lines = [line for line in self._process.output().splitlines() if line.strip()]
         return lines[-1] if lines else "without a word"
 
+    def _first(self):
+        """The first process of its namespaces, unshare's child; None: there is none."""
+        return next(iter(children_of(self._process.pid)), None)
+
+    @property
+    def data(self):
+        """Its images, containers and volumes, as this machine sees them."""
+        return Path(f"/proc/{self._first()}/root{self.directory}/data")
+
     def _stop(self):
         """In order, so that it unmounts; the hard way takes all of its namespace along."""
         if self._process is None:
             return
-        first = next(iter(children_of(self._process.pid)), None)  # unshare's child
+        first = self._first()
         if first is not None:
             with suppress(ProcessLookupError):
                 os.kill(first, signal.SIGTERM)
@@ -206,6 +224,11 @@ def missing_programs():
     """Those that an engine takes and that are not here."""
     return [name for name in (DOCKER, COMPOSE, "dockerd", "containerd", "slirp4netns", "mmdebstrap",
                               "iptables", "nsenter", "unshare") if shutil.which(name) is None]
+
+
+def has_memory(size):
+    found = re.search(r"^MemAvailable: +(\d+) kB$", Path("/proc/meminfo").read_text("utf-8"), re.M)
+    return int(found.group(1)) * 1024 >= size
 
 
 def machine_rules(mark, namespace=None):
