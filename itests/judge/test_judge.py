@@ -799,6 +799,29 @@ def test_what_is_lost_without_evidence_is_lost(events):
     assert "LOST" in rules(CUT, *events)
 
 
+@pytest.mark.parametrize("pop, line_ms, is_lost", [
+    (BROKEN, 2200, False),
+    (BROKEN, 1850, False),
+    (replace(BROKEN, ended_ms=2400), 2200, False),
+    (replace(BROKEN, ended_ms=2399), 2200, True),    # it ended before the change
+    (replace(BROKEN, ended_ms=5400), 5400, False),
+    (replace(BROKEN, ended_ms=5401), 2200, True),    # or long after it
+    (BROKEN, 5401, True),
+    (BROKEN, 1849, True),                            # before that pop was asked for
+    (BROKEN, None, True),                            # no line: the node had time to write it
+    (DIRECT, 3300, True),                            # no proxy: nobody ends its connection
+])
+def test_a_proxy_ends_its_sessions_when_the_leader_changes(pop, line_ms, is_lost):
+    """Whatever changed it."""
+    lines = [] if line_ms is None else [sent(line_ms)]
+    led = [leads("n1", 1, 0), lease("n1", 1, 0, 2000), Stall("n1", 2300, 900),
+           Role("n1", "standby", 2300, token(1), "lease_over"), leads("n2", 2, 2400),
+           lease("n2", 2, 2400, 9000)]
+    found = verdict(*led, gone(), ready(1800), pop, *lines)
+    assert ("LOST" in {each.rule for each in found.violations}) == is_lost
+    assert "LOST" in rules(*led[:2], gone(), ready(1800), pop, *lines), "the leader is the same"
+
+
 def test_five_hundred_jobs_due_in_a_fault_are_not_excused_by_it():
     """What a scan does that deletes them."""
     jobs = [gone(1500 + number, id=f"job-{number}") for number in range(500)]

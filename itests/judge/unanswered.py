@@ -1,24 +1,36 @@
 """Replies that a fault kept from their consumers, and the jobs that were in them.
 
 The evidence is a consumer's pop that had no answer, from a node that the fault hit, at its time. One
-such pop excuses as many jobs as it asked for, whatever it excuses them of.
+such pop excuses as many jobs as it asked for, whatever it excuses them of. Behind a proxy a change of
+the leader is as good as a fault, whoever caused it: the proxy ends its sessions with a node that leads
+no more (docker/haproxy.cfg), with what is in them.
 """
 
 from collections import defaultdict
 
-from judge.journal import REFUSED, Delivered, Fault, HandOver, LockedMove, Move, Push, Unanswered
+from judge.journal import (LEADER, REFUSED, Delivered, Fault, HandOver, LockedMove, Move, Push, Role,
+                           Unanswered)
 
 ESTIMATE_MS = 50    # by which a node's estimate of Redis's clock may be wrong, on a busy machine
 UNWRITTEN_MS = 200  # a node writes the history this much later; a fault may take these lines
+PROXY_LATE_MS = 3000  # two checks of a second each, and a busy machine
 GIVING_UP_MS = 500  # a busy consumer whose patience is over closes so much later; nodes ask as late
 
 
 def broken_pops(journal):
     """Those that met a fault of their node, by when the last of these faults was over."""
     faults = journal.of(Fault)
-    pops = [BrokenPop(pop, own) for pop in journal.of(Unanswered)
-            if (own := [fault for fault in faults if fault.hits(pop.node)
-                        and pop.asked_ms <= fault.end_ms and fault.start_ms <= pop.ended_ms])]
+    changes = sorted(role.boot_ms for role in journal.of(Role) if role.role == LEADER)[1:]
+    pops = []
+    for pop in journal.of(Unanswered):
+        own = [fault for fault in faults if fault.hits(pop.node)
+               and pop.asked_ms <= fault.end_ms and fault.start_ms <= pop.ended_ms]
+        ends_ms = [fault.end_ms for fault in own]
+        if pop.is_proxied:
+            ends_ms += [at_ms + PROXY_LATE_MS for at_ms in changes
+                        if at_ms <= pop.ended_ms <= at_ms + PROXY_LATE_MS]
+        if ends_ms:
+            pops.append(BrokenPop(pop, own, max(ends_ms)))
     return sorted(pops, key=lambda pop: pop.until_ms)
 
 
@@ -61,11 +73,10 @@ def by_id(events):
 
 
 class BrokenPop:
-    """A pop without an answer, and the faults of its node that it met."""
+    """A pop without an answer, and the faults of its node that it met; all is over at `until_ms`."""
 
-    def __init__(self, pop, faults):
-        self._pop, self._faults, self.count = pop, faults, 0
-        self.until_ms = max(fault.end_ms for fault in faults)
+    def __init__(self, pop, faults, until_ms):
+        self._pop, self._faults, self.count, self.until_ms = pop, faults, 0, until_ms
 
     @property
     def has_room(self):
