@@ -58,12 +58,13 @@ class Result:
     verdict: Verdict = field(default_factory=lambda: Verdict([]))
     complaints: list = field(default_factory=list)  # of the row's own checks
     slow: list = field(default_factory=list)        # what they say of times
+    said: list = field(default_factory=list)        # of each round that complains, what nodes wrote
     outside_ms: list = field(default_factory=list)
     forgotten: dict = field(default_factory=dict)  # {plan's key: the verdict's lost_before_ms}
 
     @property
     def failures(self):
-        return [*self.complaints, *self.slow, *self.verdict.lines()]
+        return [*self.complaints, *self.said, *self.slow, *self.verdict.lines()]
 
     def times(self, name):
         return [value for value in (getattr(each, name) for each in self.rounds)
@@ -324,7 +325,7 @@ def _run_round(row, drill, variant, seed, result, limits):
     if is_void:
         complaints.append("the round is void: nothing shows that its fault has struck")
     if complaints:
-        complaints.append(_said_by_nodes(drill, start))
+        result.said.append(_said_by_nodes(drill, start))
     slow = list(row.check_times(drill)) if limits else []
     done.sight = drill.sight
     done.active_ms = elected.boot_ms - drill.since_ms if elected else None
@@ -347,7 +348,7 @@ def _said_by_nodes(drill, since_ms):
     if failed_ms:
         events += [(failed_ms[0], f"the first of {len(failed_ms)} connections that failed"),
                    (failed_ms[-1], "the last of them")]
-    return "\n".join(["what was written down meanwhile, in ms:", *(
+    return "\n".join(["what was written down in that round, in ms:", *(
         f"{at_ms - since_ms:10.1f}  {text}" for at_ms, text in sorted(events) if at_ms >= since_ms)])
 
 

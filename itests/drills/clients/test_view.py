@@ -322,6 +322,19 @@ def test_a_successor_that_comes_later_than_the_address_is_kept(address, begun_ms
     assert list(begun_with_nobody(sight, gaps(drill)))
 
 
+@pytest.mark.parametrize("reason, begun_ms, is_wrong", [
+    ("lease_over", 4000, False), ("lease_over", 5000, False), ("lease_over", 3400, True),
+    ("lease_over", 5600, True), ("fenced", 4500, True)])
+def test_a_successor_whose_lease_runs_out_has_the_address_no_more(reason, begun_ms, is_wrong):
+    events = [Role("a", "offline", 1000, reason=DIED), Put("b", "v", 1010),
+              Role("b", "leader", 1010), Role("b", "offline", 4000, reason=reason),
+              Role("b", "leader", 5000)]
+    drill = SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=990,
+                            cluster=SimpleNamespace(events=lambda: events, stalls=lambda: []))
+    sight = Sight(lost=[("v", begun_ms)])
+    assert len(list(begun_with_nobody(sight, gaps(drill)))) == is_wrong
+
+
 @pytest.mark.parametrize("age_ms, begun_ms, is_wrong", [
     (UNRENEWED_MS, 1100, False), (UNRENEWED_MS, 1060 - LATE_MS, False),
     (UNRENEWED_MS, 1060 - LATE_MS - 1, True), (UNRENEWED_MS - 1, 1100, True)])

@@ -59,10 +59,11 @@ class VipRow(Row):
 
 
 def gaps(drill):
-    """{address: from when until when it may have been with nobody}: its last holder has kept it as
-    long as promised, and the next one put it later, by its kernel's word. Where the last holder
+    """{address: [(from, until)]} in which it may have been with nobody: its last holder has kept it
+    as long as promised, and the next one put it later, by its kernel's word. Where the last holder
     stood still for so long before its death, while others on this machine did, that its kernel took
-    the address away, from then on; and until the neighbours have heard of the next one."""
+    the address away, from then on; and until the neighbours have heard of the next one. And of any
+    address, when a leader's lease had run out."""
     before, events, stalls = drill.leader.name, drill.cluster.events(), drill.cluster.stalls()
     expired = {each.address: each.boot_ms - LATE_MS for each in events if isinstance(each, Gone)
                and each.node == before and each.boot_ms > drill.since_ms
@@ -78,7 +79,15 @@ def gaps(drill):
             begin_ms = min(kept_ms - GRAIN_MS, expired.get(each.address, math.inf))
             puts.setdefault(each.address, (begin_ms, min(each.boot_ms + ANNOUNCED_MS,
                                                          begin_ms + LATE_MAX_MS)))
-    return puts
+    unled = unled_spans(drill)
+    return {address: [span, *unled] for address, span in puts.items()}
+
+
+def unled_spans(drill):
+    """When a leader's lease had run out, by its own word or log."""
+    roles = [each for each in drill.cluster.events()
+             if isinstance(each, Role) and each.boot_ms > drill.since_ms]
+    return list(without_a_lease(roles, drill.cluster.stalls()))
 
 
 def with_nobody(drill):
@@ -88,9 +97,8 @@ def with_nobody(drill):
     refuses whoever comes: nobody is lost."""
     before = drill.leader.name
     events = [each for each in drill.cluster.events()
-              if isinstance(each, (Gone, Put, Role)) and each.boot_ms > drill.since_ms]
-    unled = list(without_a_lease([each for each in events if isinstance(each, Role)],
-                                 drill.cluster.stalls()))
+              if isinstance(each, (Gone, Put)) and each.boot_ms > drill.since_ms]
+    unled = unled_spans(drill)
     gone = {each.address: each.boot_ms for each in reversed(events)
             if isinstance(each, Gone) and each.node == before}
     put = {each.address: each.boot_ms for each in reversed(events)
@@ -102,8 +110,8 @@ def with_nobody(drill):
 
 def lost_with_somebody(sight, spans, since_ms):
     """New connections that were lost outside of those times."""
-    outside = [(address, begun_ms) for address, begun_ms in sight.lost
-               if not any(begin <= begun_ms <= end for begin, end in spans.get(address, ()))]
+    inside = fell_into(sight, spans)
+    outside = [each for each in sight.lost if each not in inside]
     if outside:
         yield (f"{len(outside)} new connections were lost, {_when(outside, since_ms)}: {sight.told}")
 
@@ -112,10 +120,10 @@ def _when(lost, since_ms):
     return ", ".join(f"{begun_ms - since_ms:.0f}" for _, begun_ms in lost[:MANY]) + " ms after the fault"
 
 
-def fell_into(sight, late):
-    """Of the connections that were lost, those that began in that time."""
+def fell_into(sight, spans):
+    """Of the connections that were lost, those that began in these times: {address: [(from, until)]}."""
     return [(address, begun_ms) for address, begun_ms in sight.lost
-            if address in late and late[address][0] <= begun_ms <= late[address][1]]
+            if any(begin <= begun_ms <= end for begin, end in spans.get(address, ()))]
 
 
 def untold(sight):
@@ -132,7 +140,7 @@ def begun_with_nobody(sight, late=None, since_ms=0):
     fell = fell_into(sight, late)
     lost = [each for each in sight.lost if each not in fell]
     spans = "; ".join(f"{address} was with nobody from {begin - since_ms:.0f} to {end - since_ms:.0f} ms"
-                      for address, (begin, end) in late.items())
+                      for address, found in late.items() for begin, end in found)
     if lost:
         yield (f"{len(lost)} new connections were begun with nobody, and a second time after a second, "
                f"{_when(lost, since_ms)} ({spans}): {sight.told}")
