@@ -93,12 +93,14 @@ static uint64_t acknowledged_bytes(const struct connection *c)
     return (uint64_t)waiting < written ? written - (uint64_t)waiting : 0;
 }
 
+/* A reset throws away what the client has not read. So the error is looked for after the bytes,
+ * whoever asks. */
 void connection_note_ack(struct connection *c)
 {
     uint64_t acked =
         connection_awaits_ack(c) && !c->is_lost ? acknowledged_bytes(c) : c->acked_bytes;
 
-    if (acked > c->acked_bytes) {
+    if (acked > c->acked_bytes && !connection_find_error(c)) {
         c->acked_bytes = acked;
         c->progress_mono_ms = connection_now(c);
     }
@@ -117,8 +119,7 @@ void connection_ask_for_ack(struct connection *c)
 
 void connection_stop_awaiting(struct connection *c)
 {
-    if (connection_awaits_ack(c) && !connection_find_error(c))
-        connection_note_ack(c);
+    connection_note_ack(c);
     list_remove(&c->awaiting);
 }
 

@@ -17,6 +17,7 @@ struct redis_wakeups {
     unsigned beat_count; /* that there ever were */
     struct timer timer;
     bool is_up;
+    bool is_proving; /* after a standstill; until the timer fires */
     char channel[64];
     char word[20]; /* what the words of all beats begin with */
 };
@@ -24,6 +25,7 @@ struct redis_wakeups {
 #define HINT_BYTES     32
 #define SOON_MIN_MS    250
 #define STALL_PROOF_MS 500 /* a machine that let us stand still may be slow */
+#define STALL_AGAIN_MS 100 /* what came meanwhile is read first */
 
 static void beat_later(struct redis_wakeups *w)
 {
@@ -201,6 +203,7 @@ static void on_timer(struct timer *timer)
     const struct redis_beat *unheard;
     bool is_open_question = is_one_unanswered(w);
 
+    w->is_proving = false;
     if (!w->is_up) {
         redis_link_reset(w->link, "no answer to SUBSCRIBE");
         return;
@@ -252,7 +255,7 @@ static void on_close(void *arg)
     struct redis_wakeups *w = arg;
     bool was_up = w->is_up;
 
-    w->is_up = false;
+    w->is_up = w->is_proving = false;
     LIST_EACH (link, &w->beats) {
         struct redis_beat *b = beat_of(link);
 
@@ -381,13 +384,25 @@ void redis_wakeups_prove(struct redis_wakeups *w, struct redis_beat *beat)
     beat_soon(w);
 }
 
+/* A beat of the proof that is under way was not heard before this standstill. */
+static bool is_proof_owed(const struct redis_wakeups *w)
+{
+    LIST_EACH (link, &w->beats)
+        if (w->is_proving && beat_of(link)->is_owed)
+            return true;
+    return false;
+}
+
 void redis_wakeups_prove_all(struct redis_wakeups *w)
 {
+    int64_t ms = is_proof_owed(w) ? STALL_AGAIN_MS : STALL_PROOF_MS;
+
     if (!w->is_up)
         return;
     LIST_EACH (link, &w->beats)
         publish(w, beat_of(link));
-    timer_arm(&w->loop->timers, &w->timer, STALL_PROOF_MS); /* not that which is overdue */
+    timer_arm(&w->loop->timers, &w->timer, ms); /* not that which is overdue */
+    w->is_proving = true;
 }
 
 void redis_wakeups_remove(struct redis_wakeups *w, struct redis_beat *beat)

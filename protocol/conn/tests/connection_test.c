@@ -800,6 +800,36 @@ static void a_reset_takes_what_was_acknowledged_along(void **state)
     assert_int_equal(f->connection.acked_bytes, 0);
 }
 
+/* As above, and the connection reads nothing at the time. */
+static void a_reset_of_a_paused_connection_does_so_too(void **state)
+{
+    struct fixture *f = *state;
+
+    say(f, "1\n2\n3\n4\n");
+    AWAIT_TURNS(f, f->connection.is_paused);
+    send_and_await(f, 100);
+    close(f->peer);
+    f->peer = -1;
+    AWAIT_TURNS(f, f->is_closed);
+    assert_int_equal(f->connection.acked_bytes, 0);
+}
+
+/* As above, and there is input before the reset. */
+static void a_reset_behind_input_does_so_too(void **state)
+{
+    struct fixture *f = *state;
+
+    send_and_await(f, 100);
+    assert_int_equal(send(f->peer, "next\n", 5, 0), 5);
+    close(f->peer);
+    f->peer = -1;
+    AWAIT_TURNS(f, f->lines.len > 0 || f->is_closed);
+    connection_wind_up(&f->connection, "for the test");
+    assert_int_equal(f->connection.acked_bytes, 0);
+    while (f->connection.in_work)
+        connection_done(&f->connection);
+}
+
 /* As above, and it is a reply that meets the reset. */
 static void a_reset_that_a_reply_meets_does_so_too(void **state)
 {
@@ -915,6 +945,8 @@ int main(void)
         tcp_test(the_end_is_no_byte_of_a_reply),
         tcp_test(what_was_reset_is_not_acknowledged),
         tcp_test(a_reset_takes_what_was_acknowledged_along),
+        tcp_test(a_reset_of_a_paused_connection_does_so_too),
+        tcp_test(a_reset_behind_input_does_so_too),
         tcp_test(a_reset_that_a_reply_meets_does_so_too),
         connection_test(the_wait_for_the_last_acknowledgement_ends),
         tcp_test(a_stop_waits_no_longer_for_a_peer_that_reads_a_little_at_a_time),

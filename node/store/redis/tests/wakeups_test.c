@@ -229,6 +229,34 @@ static void a_process_that_stood_still_proves_its_subscription(void **state)
     redis_fixture_free(there);
 }
 
+static void run_for(struct loop *loop, int ms)
+{
+    const struct timeval time = {.tv_usec = ms * 1000};
+
+    event_base_loopexit(loop->base, &time);
+    event_base_dispatch(loop->base);
+}
+
+static void standing_still_again_and_again_puts_no_proof_off(void **state)
+{
+    struct redis_fixture *here = redis_fixture_new(NULL), *there = redis_fixture_new(NULL);
+    struct hearing h;
+
+    beat_ms = 600000;
+    start(&h, here, there);
+    alarm(PATIENCE_S);
+    while (!h.is_down) {
+        loop_touch(h.loop);
+        redis_wakeups_prove_all(h.wakeups);
+        run_for(h.loop, 300);
+    }
+    alarm(0);
+    stop(&h);
+    beat_ms = 20;
+    redis_fixture_free(here);
+    redis_fixture_free(there);
+}
+
 static void one_redis_that_is_not_heard_is_looked_after(void **state)
 {
     struct redis_fixture *here = redis_fixture_new(NULL), *far = redis_fixture_new(NULL);
@@ -321,6 +349,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_subscription_that_hears_nothing_is_made_anew),
         cmocka_unit_test(a_process_that_stood_still_proves_its_subscription),
+        cmocka_unit_test(standing_still_again_and_again_puts_no_proof_off),
         cmocka_unit_test(one_redis_that_is_not_heard_is_looked_after),
         cmocka_unit_test(a_place_that_hears_the_smaller_part_is_left),
         cmocka_unit_test(it_is_not_left_for_a_place_that_hears_no_more),
