@@ -163,31 +163,6 @@ static void log_unsafe(const struct datadir *d, const char *name, const struct s
         (unsigned)about->st_mode & 07777);
 }
 
-/* Root's own links are followed, those of others are not. */
-static bool leads_astray(const struct datadir *d)
-{
-    char *path = strdup(d->path), *end = path;
-    struct stat about;
-    bool is_astray = false;
-
-    if (!path)
-        abort();
-    while (!is_astray && *end) {
-        char cut;
-
-        end += strspn(end, "/");
-        end += strcspn(end, "/");
-        cut = *end;
-        *end = '\0';
-        is_astray = !lstat(path, &about) && S_ISLNK(about.st_mode) && about.st_uid != 0;
-        if (is_astray)
-            log_unsafe(d, "", &about, "is reached through a link of another user's");
-        *end = cut;
-    }
-    free(path);
-    return is_astray;
-}
-
 /* For the open directory `name` in the data directory; "": the data directory itself. */
 static bool is_only_roots(const struct datadir *d, const char *name, int fd)
 {
@@ -225,27 +200,34 @@ static bool follow(const char *way, size_t end, char behind[PATH_MAX])
     return printed < PATH_MAX;
 }
 
-/* Can only root change where the path leads? Directories with a sticky bit, such as /tmp, let
- * nobody else move root's files. */
-static bool is_roots_way(const char *path, unsigned links_left)
-{
-    char way[PATH_MAX], behind[PATH_MAX];
+/* A part of a way that others can change. */
+struct weak_part {
+    char path[PATH_MAX];
     struct stat about;
+};
+
+/* Can only root change where the path leads? Directories with a sticky bit, such as /tmp, let
+ * nobody else move root's files. False: `weak` is the first part that others can change; its
+ * path is empty where the way is too long to tell. */
+static bool is_roots_way(const char *path, unsigned links_left, struct weak_part *weak)
+{
+    char behind[PATH_MAX];
 
     for (size_t end = 0; path[end];) {
         end += strspn(path + end, "/");
         end += strcspn(path + end, "/");
+        *weak->path = '\0';
         if (end >= PATH_MAX)
             return false;
-        snprintf(way, sizeof(way), "%.*s", (int)end, path);
-        if (lstat(way, &about))
+        snprintf(weak->path, sizeof(weak->path), "%.*s", (int)end, path);
+        if (lstat(weak->path, &weak->about))
             return errno == ENOENT;
-        if (about.st_uid != 0)
+        if (weak->about.st_uid != 0)
             return false;
-        if (S_ISLNK(about.st_mode))
+        if (S_ISLNK(weak->about.st_mode))
             return links_left > 0 && follow(path, end, behind) &&
-                   is_roots_way(behind, links_left - 1);
-        if (about.st_mode & (S_IWGRP | S_IWOTH) && !(about.st_mode & S_ISVTX))
+                   is_roots_way(behind, links_left - 1, weak);
+        if (weak->about.st_mode & (S_IWGRP | S_IWOTH) && !(weak->about.st_mode & S_ISVTX))
             return false;
     }
     return true;
@@ -253,19 +235,51 @@ static bool is_roots_way(const char *path, unsigned links_left)
 
 #define LINKS_MAX 40 /* as many as the kernel follows */
 
+static void log_weak_part(const struct datadir *d, const char *name,
+                          const struct weak_part *weak)
+{
+    char what[PATH_MAX + 64];
+
+    snprintf(what, sizeof(what), "is reached through %s, which others can change", weak->path);
+    log_unsafe(d, name, &weak->about, what);
+}
+
+/* Who can change a part of the way could put a directory of their own in its place at any time.
+ * Of the directory itself is_only_roots() says more. */
+static bool leads_astray(const struct datadir *d)
+{
+    char path[PATH_MAX], here[PATH_MAX];
+    struct weak_part weak;
+    struct stat about;
+
+    if (*d->path != '/' && !getcwd(here, sizeof(here)))
+        return false; /* then it cannot be opened either */
+    if (snprintf(path, sizeof(path), "%s%s%s", *d->path == '/' ? "" : here,
+                 *d->path == '/' ? "" : "/", d->path) >= PATH_MAX)
+        return false; /* as above */
+    if (is_roots_way(path, LINKS_MAX, &weak))
+        return false;
+    if (!S_ISLNK(weak.about.st_mode) && !stat(path, &about) &&
+        about.st_ino == weak.about.st_ino && about.st_dev == weak.about.st_dev)
+        return false;
+    log_weak_part(d, "", &weak);
+    return true;
+}
+
 /* Redis opens its files by name, again and again: where root's own link leads to them, no other
  * user may be able to redirect any part of the way. */
 static bool leads_through_others(const struct datadir *d)
 {
     char path[PATH_MAX], target[PATH_MAX];
-    struct stat about;
+    struct weak_part weak = {.about = {0}};
 
-    if (fstatat(d->dir_fd, DATADIR_AOF, &about, AT_SYMLINK_NOFOLLOW) || !S_ISLNK(about.st_mode))
+    if (fstatat(d->dir_fd, DATADIR_AOF, &weak.about, AT_SYMLINK_NOFOLLOW) ||
+        !S_ISLNK(weak.about.st_mode))
         return false;
     if (snprintf(path, sizeof(path), "%s/" DATADIR_AOF, d->path) < PATH_MAX &&
-        follow(path, strlen(path), target) && is_roots_way(target, LINKS_MAX))
+        follow(path, strlen(path), target) && is_roots_way(target, LINKS_MAX, &weak))
         return false;
-    log_unsafe(d, DATADIR_AOF, &about, "leads through what others can change");
+    log_weak_part(d, DATADIR_AOF, &weak);
     return true;
 }
 

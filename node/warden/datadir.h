@@ -8,10 +8,10 @@
  *
  * A user who can write to the directory could lead a node of root's astray: by a link there the
  * node would write to any file of the system. So root takes a directory only when it and
- * everything in it are root's, nobody else may write to it, and no link of another user's leads
- * there; the same holds for the directory of Redis's files, wherever root's link leads. For
- * every user the node's own files are opened beneath the directory's descriptor, and only when
- * they are plain files with one name.
+ * everything in it are root's, nobody else may write to it, and nobody else can change any part
+ * of the way there; the same holds for the directory of Redis's files, wherever root's link
+ * leads. For every user the node's own files are opened beneath the directory's descriptor, and
+ * only when they are plain files with one name.
  */
 #ifndef DUEQ_NODE_WARDEN_DATADIR_H
 #define DUEQ_NODE_WARDEN_DATADIR_H

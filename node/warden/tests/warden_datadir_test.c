@@ -320,7 +320,7 @@ static void root_looks_where_its_own_link_to_redis_files_leads(void **state)
     assert_int_equal(datadir_open(&d, p->data, 0), STATUS_OK);
     datadir_close(&d);
     assert_int_equal(chown(disk, ANOTHER, ANOTHER), 0);
-    expect_unsafe(p, "data/appendonlydir leads through what others can change");
+    expect_unsafe(p, "data/appendonlydir is reached through ");
     assert_int_equal(chown(disk, 0, 0), 0);
     assert_int_equal(chmod(disk, 01777), 0);
     expect_unsafe(p, "data/appendonlydir/. can be written to by others");
@@ -334,7 +334,7 @@ static void root_looks_where_its_own_link_to_redis_files_leads(void **state)
     assert_int_equal(datadir_open(&d, p->data, 0), STATUS_OK);
     datadir_close(&d);
     assert_int_equal(lchown(between, ANOTHER, ANOTHER), 0);
-    expect_unsafe(p, "data/appendonlydir leads through what others can change");
+    expect_unsafe(p, "data/appendonlydir is reached through ");
     unlink(link);
     unlink(between);
     assert_int_equal(rmdir(disk), 0);
@@ -353,11 +353,41 @@ static void root_follows_its_own_links_to_the_directory_and_no_others(void **sta
     assert_int_equal(datadir_open(&d, p->data, 0), STATUS_OK);
     datadir_close(&d);
     assert_int_equal(lchown(p->data, ANOTHER, ANOTHER), 0);
-    expect_unsafe(p, "is reached through a link of another user's");
+    expect_unsafe(p, "/data, which others can change (its owner is user 65534");
     strcat(target, "/lock");
     unlink(target);
     *strrchr(target, '/') = '\0';
     assert_int_equal(rmdir(target), 0);
+}
+
+/* Its owner could put another directory in the place of root's, before the node opens it or
+ * later. */
+static void root_takes_no_directory_in_another_users(void **state)
+{
+    struct place *p = *state;
+    char users[96], data[160];
+    struct datadir d;
+
+    need_root();
+    snprintf(users, sizeof(users), "%s/users", p->root);
+    snprintf(data, sizeof(data), "%s/users/data", p->root);
+    assert_int_equal(mkdir(users, 0755), 0);
+    assert_int_equal(chown(users, ANOTHER, ANOTHER), 0);
+    assert_int_equal(datadir_open(&d, data, 0), STATUS_IO_ERROR);
+    assert_said(p, "data is reached through ");
+    assert_said(p, "/users, which others can change (its owner is user 65534, its mode 0755)");
+    assert_int_equal(rmdir(users), 0); /* nothing was made in it */
+    assert_int_equal(mkdir(users, 0777), 0);
+    assert_int_equal(chmod(users, 0777), 0);
+    assert_int_equal(datadir_open(&d, data, 0), STATUS_IO_ERROR);
+    assert_int_equal(chmod(users, 01777), 0);
+    assert_int_equal(datadir_open(&d, data, 0), STATUS_OK);
+    datadir_close(&d);
+    strcat(data, "/lock");
+    unlink(data);
+    *strrchr(data, '/') = '\0';
+    assert_int_equal(rmdir(data), 0);
+    assert_int_equal(rmdir(users), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
@@ -379,6 +409,7 @@ int main(void)
         TEST(root_takes_no_directory_of_another_user),
         TEST(root_takes_nothing_that_another_user_left_in_it),
         TEST(root_looks_where_its_own_link_to_redis_files_leads),
+        TEST(root_takes_no_directory_in_another_users),
         TEST(root_follows_its_own_links_to_the_directory_and_no_others),
     };
 
