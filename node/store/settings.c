@@ -94,6 +94,15 @@ void settings_pack(const struct topic_settings *settings, char packed[SETTINGS_B
     }
 }
 
+/* A number beyond its limit counts as the limit: no sum of times that begins with it overflows.
+ */
+static int64_t number_at(struct bytes packed, const struct row *row)
+{
+    int64_t number = packed_get(packed.at + row->at, row->bytes);
+
+    return number < row->max ? number : row->max;
+}
+
 bool settings_unpack(struct bytes packed, struct topic_settings *settings)
 {
     struct topic_settings all = {0};
@@ -105,11 +114,11 @@ bool settings_unpack(struct bytes packed, struct topic_settings *settings)
     all.set = (unsigned)packed_get(packed.at + 6, 2) & SETTINGS_ALL;
     for (unsigned i = 0; i < SETTING_COUNT; i++) {
         if (rows[i].kind != SETTING_BACKOFFS && rows[i].at + rows[i].bytes <= packed.len)
-            setting_set_number(&all, i, packed_get(packed.at + rows[i].at, rows[i].bytes));
+            setting_set_number(&all, i, number_at(packed, &rows[i]));
     }
     if (packed.len == SETTINGS_LEAST && packed_get(packed.at + 6, 2) > 255)
         return false; /* a setting that it has no place for */
-    if (all.max_tries > RULES_TRIES_MAX)
+    if (packed_get(packed.at + SETTING_AT_MAX_TRIES, 2) > RULES_TRIES_MAX)
         return false;
     *settings = all;
     return true;
