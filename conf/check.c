@@ -110,6 +110,15 @@ bool check_is_everywhere(const struct conf_address *address, int family)
            !memcmp(&given, &any, family == AF_INET ? sizeof(struct in_addr) : sizeof(any));
 }
 
+/* Would the one hear what the other does? `::` hears IPv4, too. */
+static bool meet(const struct conf_address *a, const struct conf_address *b)
+{
+    return a->kind == ADDRESS_TCP && b->kind == ADDRESS_TCP && a->port == b->port &&
+           (!strcmp(a->host, b->host) || check_is_everywhere(a, AF_INET) ||
+            check_is_everywhere(a, AF_INET6) || check_is_everywhere(b, AF_INET) ||
+            check_is_everywhere(b, AF_INET6));
+}
+
 const char *check_port_at(const struct conf_draft *d, const struct conf_address *address)
 {
     const struct conf_address *listen = d->conf->listen;
@@ -117,7 +126,7 @@ const char *check_port_at(const struct conf_draft *d, const struct conf_address 
     if (address->kind != ADDRESS_TCP || address->port == 0)
         return NULL;
     for (unsigned i = 0; i < CONF_PORTS && &listen[i] != address; i++)
-        if (!strcmp(listen[i].text, address->text))
+        if (meet(&listen[i], address))
             return conf_port_key(i);
     return NULL;
 }
@@ -128,7 +137,7 @@ static void tell_ports_apart(struct conf_draft *d)
         const char *other = check_port_at(d, &d->conf->listen[i]);
 
         if (other)
-            check_complain(d, conf_port_key(i), "is the address of %s", other);
+            check_complain(d, conf_port_key(i), "is the address of %s, or meets it", other);
     }
 }
 

@@ -247,14 +247,32 @@ static const char *last_word(const char *path)
     return dot ? dot + 1 : path;
 }
 
-/* A right name in a wrong section, or in none, is as near as one wrong letter. */
+/* Is it the right name, in a wrong section or in a part of the right one? "listen" alone is the
+ * name of several keys. */
+static bool is_misplaced(const char *path, const char *key_path)
+{
+    const char *word = last_word(path);
+    size_t len = strlen(path), key_len = strlen(key_path);
+    unsigned keys = 0;
+
+    if (key_len > len && key_path[key_len - len - 1] == '.' &&
+        !strcmp(key_path + key_len - len, path))
+        return true;
+    if (strcmp(word, last_word(key_path)) != 0)
+        return false;
+    for (size_t i = 0; key_at(i); i++)
+        keys += !strcmp(word, last_word(key_at(i)->path));
+    return keys == 1;
+}
+
+/* A right name that is misplaced is as near as one wrong letter. */
 const struct conf_key *conf_key_nearest(const char *path)
 {
     struct nearest nearest = nearest_to(bytes_of_text(path));
     const struct conf_key *key;
 
     for (size_t i = 0; (key = key_at(i)); i++) {
-        if (!strcmp(last_word(path), last_word(key->path)))
+        if (is_misplaced(path, key->path))
             nearest_offer_at(&nearest, key->path, 1);
         else
             nearest_offer(&nearest, key->path);

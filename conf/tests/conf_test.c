@@ -153,6 +153,42 @@ static void tells_all_mistakes_at_once_each_with_its_place(void **state)
     buf_fini(&expected);
 }
 
+static void says_which_ports_meet(void **state)
+{
+    static const struct {
+        const char *gmq, *http;
+        bool meet;
+    } cases[] = {
+        {"gmq.listen=127.0.0.1:7951", "http.listen=127.0.0.1:7951", true},
+        {"gmq.listen=0.0.0.0:7951", "http.listen=127.0.0.1:7951", true},
+        {"gmq.listen=127.0.0.1:7951", "http.listen=[::]:7951", true},
+        {"gmq.listen=[::1]:7951", "http.listen=[::]:7951", true},
+        {"gmq.listen=127.0.0.1:7951", "http.listen=127.0.0.1:7952", false},
+        {"gmq.listen=127.0.0.1:7951", "http.listen=127.0.0.2:7951", false},
+        {"gmq.listen=0.0.0.0:0", "http.listen=0.0.0.0:0", false},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const char *sets[] = {cases[i].gmq, cases[i].http, NULL};
+
+        if (cases[i].meet)
+            expect_errors_of("", sets,
+                             "--set http.listen: is the address of gmq.listen, or meets it\n");
+        else
+            conf_free(fixture_load_well("", sets));
+    }
+}
+
+static void a_right_name_in_a_wrong_place_is_found(void **state)
+{
+    const char *sets[] = {"htp.listen=a:1", "peer.listen=a:1", "data_dir=/x", NULL};
+
+    expect_errors_of("", sets,
+                     "--set htp.listen: unknown key; did you mean http.listen?\n"
+                     "--set peer.listen: unknown key; did you mean ha.peer.listen?\n"
+                     "--set data_dir: unknown key; did you mean node.data_dir?\n");
+}
+
 static void refuses_what_does_not_go_together(void **state)
 {
     const char *sets[] = {"store.appendfsync=everysec", "http.listen=127.0.0.1:9503", NULL};
@@ -165,7 +201,7 @@ static void refuses_what_does_not_go_together(void **state)
         "of the two\n"
         "--set store.appendfsync: is for the embedded Redis only; another one has "
         "its own redis.conf\n"
-        "--set http.listen: is the address of gmq.listen\n"
+        "--set http.listen: is the address of gmq.listen, or meets it\n"
         "limits.output_bytes: must be at least 6 times limits.body_bytes, or a job "
         "of that size could not be handed out\n"
         "limits.http_body_bytes: must be at least 6 times limits.body_bytes and 4096, or a job "
@@ -380,6 +416,8 @@ int main(void)
         IN_DIRECTORY(reads_a_password_from_a_file_that_is_not_for_all),
         IN_DIRECTORY(tells_all_mistakes_at_once_each_with_its_place),
         IN_DIRECTORY(refuses_what_does_not_go_together),
+        cmocka_unit_test(says_which_ports_meet),
+        cmocka_unit_test(a_right_name_in_a_wrong_place_is_found),
         IN_DIRECTORY(tells_names_of_hosts_from_addresses),
         IN_DIRECTORY(does_not_judge_by_a_value_that_is_wrong_itself),
         IN_DIRECTORY(says_that_lists_of_addresses_have_no_blanks),

@@ -204,9 +204,12 @@ static void close_files(DIR *dir)
 /* The files that the manifest lists. It is read as Redis 7 does: what Redis refuses is refused.
  */
 struct list {
-    struct buf names; /* "\nname\nname\n" */
+    struct buf names;   /* "\nname\nname\n" */
+    struct buf removed; /* the same, of those that Redis is to remove */
     bool is_there, has_base;
-    long long last_seq; /* of a file that grows; 0: none yet */
+    long long base_seq;
+    long long first_seq, last_seq; /* of files that grow; 0: none yet */
+    bool lacks_growth;             /* one that grows, and has data, is not listed */
 };
 
 struct list_line {
@@ -215,8 +218,21 @@ struct list_line {
     char type; /* b(ase), i(ncremental), h(istory: to be removed) */
 };
 
-/* Pairs of a word and its value; unknown words are allowed. Redis quotes none of its own names.
- */
+/* Redis reads names in quotes, though it writes none. False: what is in them is more than a
+ * name of Redis's own. */
+static bool unquote(char **value)
+{
+    size_t len = strlen(*value);
+    char quote = **value;
+
+    if ((quote == '"' || quote == '\'') && len > 1 && (*value)[len - 1] == quote) {
+        (*value)[len - 1] = '\0';
+        ++*value;
+    }
+    return !strpbrk(*value, "\"'\\/");
+}
+
+/* Pairs of a word and its value; unknown words are allowed. */
 static bool read_line(char *text, struct list_line *line)
 {
     const char *blanks = " \t\r\n\v\f";
@@ -226,7 +242,7 @@ static bool read_line(char *text, struct list_line *line)
     for (char *word = strtok_r(text, blanks, &rest); word;
          word = strtok_r(NULL, blanks, &rest)) {
         value = strtok_r(NULL, blanks, &rest);
-        if (!value || strpbrk(value, "\"'\\/"))
+        if (!value || !unquote(&value))
             return false;
         if (!strcasecmp(word, "file"))
             snprintf(line->name, sizeof(line->name), "%s", value);
@@ -244,10 +260,14 @@ static bool add_line(struct list *l, const struct list_line *line)
         return false;
     if (line->type == 'i' && line->seq <= l->last_seq)
         return false;
-    if (line->type == 'i')
+    if (line->type == 'i') {
+        l->first_seq = l->first_seq ? l->first_seq : line->seq;
         l->last_seq = line->seq;
-    l->has_base = l->has_base || line->type == 'b';
-    buf_printf(&l->names, "%s\n", line->name);
+    } else if (line->type == 'b') {
+        l->has_base = true;
+        l->base_seq = line->seq;
+    }
+    buf_printf(line->type == 'h' ? &l->removed : &l->names, "%s\n", line->name);
     return true;
 }
 
@@ -264,31 +284,12 @@ static bool read_lines(struct list *l, FILE *file)
     return !is_empty && !ferror(file);
 }
 
-/* False: Redis cannot read the list either; then it logs that and writes nothing. */
-static bool read_list(struct list *l, int dir_fd)
-{
-    bool is_good = true;
-    FILE *file;
-    int fd;
-
-    buf_add_char(&l->names, '\n');
-    l->is_there = size_of(dir_fd, AOF_MANIFEST) >= 0;
-    if (l->is_there) {
-        fd = openat(dir_fd, AOF_MANIFEST, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-        file = fd >= 0 ? fdopen(fd, "r") : NULL;
-        is_good = file && read_lines(l, file);
-        if (file)
-            fclose(file);
-    }
-    return is_good;
-}
-
-static bool has_name(struct list *l, const char *name)
+static bool has_name(struct buf *names, const char *name)
 {
     char line[NAME_MAX + 3];
 
     snprintf(line, sizeof(line), "\n%s\n", name);
-    return strstr(buf_text(&l->names), line);
+    return strstr(buf_text(names), line);
 }
 
 enum kind { KIND_OTHER, KIND_BASE, KIND_GROWS };
@@ -310,48 +311,100 @@ static enum kind kind_of(const char *name, long long *seq)
     return strcmp(rest, ".incr.aof") ? KIND_OTHER : KIND_GROWS;
 }
 
+/* Has the listed base all of it? A rewrite makes the next base and the next file that grows: so
+ * a base has what grew under lower numbers, and what its list has Redis remove, if more that
+ * grows comes after that. */
+static bool is_in_base(struct list *l, const char *name, long long seq)
+{
+    return l->has_base &&
+           (seq < l->base_seq || (seq < l->first_seq && has_name(&l->removed, name)));
+}
+
 /* A rewrite lists a growing file before writing to it. A new base exists before it is listed;
- * until then the old base is listed. */
+ * until then the old base is listed, and all that grows. */
 static uint64_t unlisted_bytes(struct list *l, int dir_fd, const char *name)
 {
     long long seq;
     enum kind kind = kind_of(name, &seq);
 
-    if (kind == KIND_OTHER || (kind == KIND_BASE && l->has_base) || has_name(l, name))
+    if (kind == KIND_OTHER || has_name(&l->names, name))
+        return 0;
+    if (kind == KIND_GROWS && is_in_base(l, name, seq))
+        return 0;
+    if (kind == KIND_BASE && l->has_base && !(l->lacks_growth && seq > l->base_seq))
         return 0;
     return data_of(name, size_of(dir_fd, name));
+}
+
+static bool lacks_growth(struct list *l, DIR *dir)
+{
+    const struct dirent *entry;
+    bool is_found = false;
+    long long seq;
+
+    while (!is_found && (entry = readdir(dir)))
+        is_found = kind_of(entry->d_name, &seq) == KIND_GROWS &&
+                   unlisted_bytes(l, dirfd(dir), entry->d_name);
+    rewinddir(dir);
+    return is_found;
+}
+
+/* False: Redis cannot read the list either; then it logs that and writes nothing. */
+static bool read_list(struct list *l, DIR *dir)
+{
+    int dir_fd = dirfd(dir), fd;
+    bool is_good = true;
+    FILE *file;
+
+    buf_add_char(&l->names, '\n');
+    buf_add_char(&l->removed, '\n');
+    l->is_there = size_of(dir_fd, AOF_MANIFEST) >= 0;
+    if (l->is_there) {
+        fd = openat(dir_fd, AOF_MANIFEST, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        file = fd >= 0 ? fdopen(fd, "r") : NULL;
+        is_good = file && read_lines(l, file);
+        if (file)
+            fclose(file);
+    }
+    l->lacks_growth = is_good && lacks_growth(l, dir);
+    return is_good;
 }
 
 static struct aof_unlisted sum_of_unlisted(struct list *l, DIR *dir)
 {
     struct aof_unlisted u = {.is_tail = l->has_base};
     const struct dirent *entry;
-    uint64_t most = 0;
+    uint64_t most = 0, all = 0;
     long long seq;
 
     while ((entry = readdir(dir))) {
         uint64_t bytes = unlisted_bytes(l, dirfd(dir), entry->d_name);
+        enum kind kind = kind_of(entry->d_name, &seq);
 
-        if (bytes && (kind_of(entry->d_name, &seq) != KIND_GROWS || seq <= l->last_seq))
+        if (bytes && kind == KIND_GROWS && seq <= l->last_seq)
             u.is_tail = false;
         if (bytes > most && l->is_there)
             snprintf(u.name, sizeof(u.name), "%s", entry->d_name);
         u.bytes += bytes;
         most = bytes > most ? bytes : most;
+        if (kind != KIND_OTHER)
+            all += data_of(entry->d_name, size_of(dirfd(dir), entry->d_name));
     }
+    u.aside_bytes = u.is_tail ? u.bytes : all;
     return u;
 }
 
 struct aof_unlisted aof_unlisted(const struct datadir *d)
 {
     DIR *dir = open_files(d);
-    struct list list = {.names = BUF_INIT};
+    struct list list = {.names = BUF_INIT, .removed = BUF_INIT};
     struct aof_unlisted u = {0};
 
-    if (dir && read_list(&list, dirfd(dir)))
+    if (dir && read_list(&list, dir))
         u = sum_of_unlisted(&list, dir);
     close_files(dir);
     buf_fini(&list.names);
+    buf_fini(&list.removed);
     return u;
 }
 
@@ -406,15 +459,16 @@ static enum status rename_unlisted(struct list *l, DIR *dir)
 static enum status rename_tail(const struct datadir *d)
 {
     DIR *dir = open_files(d);
-    struct list list = {.names = BUF_INIT};
+    struct list list = {.names = BUF_INIT, .removed = BUF_INIT};
     enum status status = STATUS_IO_ERROR;
     int error;
 
-    if (dir && read_list(&list, dirfd(dir)))
+    if (dir && read_list(&list, dir))
         status = rename_unlisted(&list, dir);
     error = errno;
     close_files(dir);
     buf_fini(&list.names);
+    buf_fini(&list.removed);
     errno = error;
     return status;
 }

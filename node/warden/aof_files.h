@@ -44,9 +44,11 @@ void aof_mark_remove(const struct datadir *d);
  * some.
  *
  * A crash at any moment of a rewrite is no such loss: a file that grows is listed while it is
- * still empty, and a new base may be unlisted only as long as the old one is listed. */
+ * still empty, a new base may be unlisted only as long as the old one is listed with all that
+ * grows, and files from before the listed base have nothing that it has not. */
 struct aof_unlisted {
     uint64_t bytes; /* 0: nothing is lacking, or Redis refuses the list and does not start */
+    uint64_t aside_bytes;    /* of all that aof_put_aside() would put aside */
     char name[NAME_MAX + 1]; /* of the largest such file; "": the list itself is missing */
     bool is_tail; /* a base is listed, and the unlisted came later: Redis reads a whole store */
 };

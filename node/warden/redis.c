@@ -445,14 +445,14 @@ static enum status look_at_mark(struct embedded_redis *r, bool is_strict)
  * with errno: not all was put aside. */
 static bool put_aside(struct embedded_redis *r, const struct aof_unlisted *unlisted)
 {
-    uint64_t lost = r->facts->cut_bytes + unlisted->bytes;
+    uint64_t lost = r->facts->cut_bytes + unlisted->aside_bytes;
     int error;
 
     aof_mark_keep_loss(r->datadir, lost);
     if (aof_put_aside(r->datadir, unlisted) == STATUS_OK)
         return true;
     error = errno;
-    lost -= aof_unlisted(r->datadir).bytes;
+    lost -= aof_unlisted(r->datadir).aside_bytes;
     aof_mark_remove(r->datadir);
     if (lost)
         aof_mark_keep_loss(r->datadir, lost);
@@ -492,11 +492,12 @@ static enum status look_at_list(struct embedded_redis *r, bool is_strict)
                   buf_text(&what), is_tail ? "those files" : "the directory", strerror(errno));
     } else {
         LOG_WARN("warden",
-                 "%s: \"" AOF_ASIDE "\" stands behind the name of %s now, and the store begins "
+                 "%s: \"" AOF_ASIDE "\" stands behind the name of %s now (%" PRIu64
+                 " bytes), and the store begins "
                  "%s: jobs that were acknowledged are missing. Restore that list, or a backup",
                  buf_text(&what), is_tail ? "those files" : "the directory",
-                 is_tail ? "as it was before them" : "empty");
-        r->facts->cut_bytes += unlisted.bytes;
+                 unlisted.aside_bytes, is_tail ? "as it was before them" : "empty");
+        r->facts->cut_bytes += unlisted.aside_bytes;
         status = STATUS_OK;
     }
     buf_fini(&what);

@@ -83,6 +83,7 @@ static int tear_down(void **state)
                                         "appendonlydir", /* a link */
                                         INCR AOF_ASIDE,
                                         NEXT AOF_ASIDE,
+                                        NEW_BASE AOF_ASIDE,
                                         ASIDE};
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -324,6 +325,68 @@ static void a_first_start_that_was_cut_off_has_lost_nothing(void **state)
     assert_int_equal(unlisted(), 0);
 }
 
+#define NEW_BASE_LINE "file appendonly.aof.2.base.rdb seq 2 type b\n"
+
+/* Redis would take the base's name for its next one. */
+static void a_list_of_an_older_backup_has_a_base_in_its_tail(void **state)
+{
+    set_size(BASE, 5000);
+    set_size(NEW_BASE, 7000);
+    set_size(NEXT, 300);
+    assert_int_equal(unlisted(), 7300);
+    assert_string_equal(aof_unlisted(&dir).name, "appendonly.aof.2.base.rdb");
+    assert_int_equal(aof_unlisted(&dir).aside_bytes, 7300);
+    assert_int_equal(put_aside(), STATUS_OK);
+    assert_true(is_there(BASE) && is_there(INCR));
+    assert_true(is_there(NEW_BASE AOF_ASIDE) && is_there(NEXT AOF_ASIDE));
+    assert_int_equal(unlisted(), 0);
+}
+
+static void what_the_base_has_is_not_lacking(void **state)
+{
+    set_size(NEW_BASE, 7000);
+    set_size(NEXT, 300);
+    put_file(MANIFEST, NEW_BASE_LINE NEXT_LINE);
+    assert_int_equal(unlisted(), 0); /* incr.1 is from before it */
+    put_file(MANIFEST, BASE_LINE NEXT_LINE);
+    assert_int_equal(unlisted(), 8000); /* incr.1 is from behind it, and so is base.2 */
+    assert_false(aof_unlisted(&dir).is_tail);
+    assert_int_equal(aof_unlisted(&dir).aside_bytes, 8300); /* all but the empty base */
+}
+
+/* A rewrite that failed has left a file that grows more. */
+static void what_the_list_has_removed_is_in_the_base(void **state)
+{
+    static const char last[] = "appendonlydir/appendonly.aof.3.incr.aof";
+
+    set_size(NEW_BASE, 7000);
+    set_size(NEXT, 300);
+    set_size(last, 10);
+    put_file(MANIFEST, NEW_BASE_LINE "file appendonly.aof.1.base.rdb seq 1 type h\n"
+                                     "file appendonly.aof.1.incr.aof seq 1 type h\n"
+                                     "file appendonly.aof.2.incr.aof seq 2 type h\n"
+                                     "file appendonly.aof.3.incr.aof seq 3 type i\n");
+    assert_int_equal(unlisted(), 0);
+    put_file(MANIFEST, NEW_BASE_LINE "file appendonly.aof.2.incr.aof seq 2 type h\n");
+    assert_int_equal(unlisted(), 310); /* nobody goes on behind it */
+    put_file(MANIFEST, "file appendonly.aof.2.base.rdb seq 2 type h\n" NEXT_LINE
+                       "file appendonly.aof.3.incr.aof seq 3 type i\n");
+    assert_int_equal(unlisted(), 8000); /* there is no base, though there is one */
+    remove_file(last);
+}
+
+/* Redis reads them, though it writes none. */
+static void names_in_quotes_are_names(void **state)
+{
+    set_size(BASE, 5000);
+    put_file(MANIFEST, "file \"appendonly.aof.1.base.rdb\" seq 1 type b\n");
+    assert_int_equal(unlisted(), 1000);
+    put_file(MANIFEST, "file 'appendonly.aof.1.base.rdb' seq '1' type b\n" INCR_LINE);
+    assert_int_equal(unlisted(), 0);
+    put_file(MANIFEST, "file \"appendonly.aof.1.base.rdb seq 1 type b\n");
+    assert_int_equal(unlisted(), 0); /* Redis refuses that */
+}
+
 static void files_without_their_list_are_put_aside(void **state)
 {
     remove_file(MANIFEST);
@@ -476,6 +539,10 @@ int main(void)
         TEST(a_base_of_an_older_redis_is_one),
         TEST(a_list_that_redis_refuses_is_left_to_it),
         TEST(a_first_start_that_was_cut_off_has_lost_nothing),
+        TEST(a_list_of_an_older_backup_has_a_base_in_its_tail),
+        TEST(what_the_base_has_is_not_lacking),
+        TEST(what_the_list_has_removed_is_in_the_base),
+        TEST(names_in_quotes_are_names),
         TEST(files_without_their_list_are_put_aside),
         TEST(a_tail_is_put_aside_alone),
         TEST(what_redis_may_not_touch_is_named),
