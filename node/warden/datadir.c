@@ -249,7 +249,7 @@ static void log_weak_part(const struct datadir *d, const char *name,
 static bool leads_astray(const struct datadir *d)
 {
     char path[PATH_MAX], here[PATH_MAX];
-    struct weak_part weak;
+    struct weak_part weak = {.path = ""};
     struct stat about;
 
     if (*d->path != '/' && !getcwd(here, sizeof(here)))
@@ -271,7 +271,7 @@ static bool leads_astray(const struct datadir *d)
 static bool leads_through_others(const struct datadir *d)
 {
     char path[PATH_MAX], target[PATH_MAX];
-    struct weak_part weak = {.about = {0}};
+    struct weak_part weak = {.path = ""};
 
     if (fstatat(d->dir_fd, DATADIR_AOF, &weak.about, AT_SYMLINK_NOFOLLOW) ||
         !S_ISLNK(weak.about.st_mode))
