@@ -10,6 +10,7 @@
 #include "node/ctl/request.h"
 #include "node/ctl/settings.h"
 #include "node/ctl/table.h"
+#include "node/ctl/topics.h"
 
 /* topic: a topic's settings shown, set and unset. */
 
@@ -133,6 +134,17 @@ static enum ctl_exit show_all(struct ctl *ctl)
 
 /* ---- what is to be changed ---- */
 
+static enum ctl_exit put(const struct option_row *row, json_t *value, json_t *body)
+{
+    if (json_object_get(body, setting_member(row))) {
+        json_decref(value);
+        return ctl_misused("topic: %s is given twice", row->name);
+    }
+    if (json_object_set_new(body, setting_member(row), value))
+        abort();
+    return CTL_DONE;
+}
+
 /* "ttr=5m" */
 static enum ctl_exit read_change(const char *word, json_t *body)
 {
@@ -147,10 +159,7 @@ static enum ctl_exit read_change(const char *word, json_t *body)
     if (!row)
         return CTL_USAGE;
     end = option_read(row, "topic: ", word + len + 1, &value);
-    if (end == CTL_DONE &&
-        json_object_set_new(body, setting_member(row), setting_json(row, &value)))
-        abort();
-    return end;
+    return end == CTL_DONE ? put(row, setting_json(row, &value), body) : end;
 }
 
 /* "ttr" */
@@ -158,11 +167,7 @@ static enum ctl_exit read_name(const char *word, json_t *body)
 {
     const struct option_row *row = setting_find(word, strlen(word));
 
-    if (!row)
-        return CTL_USAGE;
-    if (json_object_set_new(body, setting_member(row), json_null()))
-        abort();
-    return CTL_DONE;
+    return row ? put(row, json_null(), body) : CTL_USAGE;
 }
 
 static enum ctl_exit change(struct ctl *ctl, const struct arguments *arguments,

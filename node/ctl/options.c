@@ -172,7 +172,8 @@ static void print_form(struct buf *to, const struct option_row *row)
         [OPTION_PAST] = past_form,
         [OPTION_CHOICE] = "one of ",
         [OPTION_CHOICES] = "one of ",
-        [OPTION_BACKOFF] = "a backoff such as none, fixed:30s or exponential:1s..5m~10%",
+        [OPTION_BACKOFF] =
+            "a backoff such as none, fixed:30s or exponential:1s..5m~10% (rests of 1ms to 30d)",
     };
 
     buf_add_text(to, forms[row->kind]);

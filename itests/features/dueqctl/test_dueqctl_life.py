@@ -210,6 +210,18 @@ def test_settings_are_set_and_shown_and_hold_for_what_is_pushed_then(ctl, topic)
     assert answer["effective"]["ttr_ms"] == 60000
 
 
+@pytest.mark.parametrize("words, complaint", [
+    (("set", "t", "ttr=5s", "ttr=6s"), "ttr is given twice"),
+    (("unset", "t", "ttr", "ttl", "ttr"), "ttr is given twice"),
+    (("set", "t", "max_trys=3"), "there is no setting 'max_trys'; did you mean max_tries?"),
+    (("set", "t", "ttr_ms=3"), "there is no setting 'ttr_ms'; did you mean ttr?"),
+    (("set", "t", "whatever=3"), "there is no setting 'whatever': there are ttr, priority"),
+    (("set", "t", "backoff=fixed:31d"), "rests of 1ms to 30d")])
+def test_settings_that_are_none_are_told(ctl, words, complaint):
+    done = ctl("topic", *words)
+    assert done.code == 2 and complaint in done.complaint
+
+
 def test_the_topics_that_have_settings_are_listed(ctl, topic):
     ctl.ok("topic", "set", topic + "-a", "dead_age=7d", "dead_max=1000")
     ctl.ok("pause", topic + "-b")
