@@ -73,6 +73,14 @@ def _fill(cluster):
                    "Redis cannot write")
 
 
+def _empty(cluster):
+    """Redis tries its file again once a second: so long it is without a disk."""
+    cluster.store.empty_disk()
+    with cluster.redis.client() as client:
+        wait_until(lambda: client.info("persistence")["aof_last_write_status"] == "ok",
+                   "Redis writes to its disk again")
+
+
 def _errors(word):
     """A witness: Redis has answered with that error, once more than before. A Redis that has begun
     to count anew has not."""
@@ -116,7 +124,7 @@ TROUBLES = {
     "out of memory": Trouble(_tell("CONFIG", "SET", "maxmemory", "1"),
                              _tell("CONFIG", "SET", "maxmemory", "0"), _errors("OOM"),
                              "OOM", refuses=True, serves=True),
-    "disk full, everysec": Trouble(_fill, lambda cluster: cluster.store.empty_disk(),
+    "disk full, everysec": Trouble(_fill, _empty,
                                    _errors("MISCONF"), "MISCONF", refuses=True),
     "disk full": Trouble(_end_by_full_disk, _empty_and_start, _has_ended),
     "read-only": Trouble(_tell("REPLICAOF", *NOBODY), _tell("REPLICAOF", "NO", "ONE"),
