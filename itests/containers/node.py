@@ -9,7 +9,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from judge.journal import LEADER, Role, Tail, now_ms
+from drills.hosts.nodes import Journaled
+from judge.journal import Tail, now_ms
 from judge.stalls import told_stalls
 from harness.background import in_background
 from harness.wait import wait_until
@@ -19,7 +20,7 @@ FIRST = 40  # node1 has the address .41 in both networks
 STOP_S, KILL_S, PAUSE_S = 30, 60, 30
 
 
-class ContainerNode:
+class ContainerNode(Journaled):
     """`number` is its place in docker-compose.yml, `directory` its volume."""
 
     def __init__(self, cluster, number, directory):
@@ -90,22 +91,6 @@ class ContainerNode:
         """Is it on one of its interfaces?"""
         table = self.engine.docker("exec", self.id, "cat", "/proc/net/fib_trie")
         return f"|-- {address}\n" in table
-
-    # ---- as a member of a cluster ----
-
-    def events(self):
-        """Its journal so far."""
-        return self._journal.events()
-
-    def role(self):
-        """Its last change of role; None before the first."""
-        return next((each for each in reversed(self.events()) if isinstance(each, Role)), None)
-
-    @property
-    def leads(self):
-        role = self.role()
-        return (role is not None and role.role == LEADER
-                and role.boot_ms > self._launched_ms)  # else of a life that was killed
 
     # ---- faults ----
 

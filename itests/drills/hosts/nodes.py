@@ -16,7 +16,25 @@ from harness.process import descendants_of, is_alive, kill_now, reap_orphans
 GMQ_PORT, HTTP_PORT, PEER_PORT = 9503, 8000, 9600
 
 
-class HostNode(Node):
+class Journaled:
+    """A node by its own journal, `_journal`; it was launched last at `_launched_ms`."""
+
+    def events(self):
+        """Its journal so far."""
+        return self._journal.events()
+
+    def role(self):
+        """Its last change of role; None before the first."""
+        return next((each for each in reversed(self.events()) if isinstance(each, Role)), None)
+
+    @property
+    def leads(self):
+        role = self.role()
+        return (role is not None and role.role == LEADER
+                and role.boot_ms > self._launched_ms)  # else of a life that ended by kill -9
+
+
+class HostNode(Journaled, Node):
     """`settings` are keys with dots, `program` is the build, None: that under test.
     Secrets are not accepted on a command line, so all of it goes into a file."""
 
@@ -77,20 +95,6 @@ class HostNode(Node):
         assert code == 0, f"the node stopped with {code}:\n{self.output()[-3000:]}"
 
     # ---- as a member of a cluster ----
-
-    def events(self):
-        """Its journal so far."""
-        return self._journal.events()
-
-    def role(self):
-        """Its last change of role; None before the first."""
-        return next((each for each in reversed(self.events()) if isinstance(each, Role)), None)
-
-    @property
-    def leads(self):
-        role = self.role()
-        return (role is not None and role.role == LEADER
-                and role.boot_ms > self._launched_ms)  # else of a life that ended by kill -9
 
     def view(self):
         """Of who scans: (its number, how many); zeroes when there is no answer."""
