@@ -325,7 +325,8 @@ def _run_round(row, drill, variant, seed, result, limits):
     if is_void:
         complaints.append("the round is void: nothing shows that its fault has struck")
     if complaints:
-        result.said.append(_said_by_nodes(drill, start))
+        result.said.append(f"row {row.number} {done.variant}, seed {seed}: "
+                           f"{_said_by_nodes(drill, start)}")
     slow = list(row.check_times(drill)) if limits else []
     done.sight = drill.sight
     done.active_ms = elected.boot_ms - drill.since_ms if elected else None

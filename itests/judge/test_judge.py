@@ -802,11 +802,12 @@ def test_what_is_lost_without_evidence_is_lost(events):
 @pytest.mark.parametrize("pop, line_ms, is_lost", [
     (BROKEN, 2200, False),
     (BROKEN, 1850, False),
-    (replace(BROKEN, ended_ms=2400), 2200, False),
-    (replace(BROKEN, ended_ms=2399), 2200, True),    # it ended before the change
+    (BROKEN, 3600, False),                           # written a little later
+    (BROKEN, 3601, True),
+    (replace(BROKEN, ended_ms=2000), 1990, False),   # when the lease was over
+    (replace(BROKEN, ended_ms=1999), 1990, True),    # it ended before the change
     (replace(BROKEN, ended_ms=5400), 5400, False),
     (replace(BROKEN, ended_ms=5401), 2200, True),    # or long after it
-    (BROKEN, 5401, True),
     (BROKEN, 1849, True),                            # before that pop was asked for
     (BROKEN, None, True),                            # no line: the node had time to write it
     (DIRECT, 3300, True),                            # no proxy: nobody ends its connection

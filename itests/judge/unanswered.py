@@ -1,15 +1,15 @@
 """Replies that a fault kept from their consumers, and the jobs that were in them.
 
 The evidence is a consumer's pop that had no answer, from a node that the fault hit, at its time. One
-such pop excuses as many jobs as it asked for, whatever it excuses them of. Behind a proxy a change of
-the leader is as good as a fault, whoever caused it: the proxy ends its sessions with a node that leads
-no more (docker/haproxy.cfg), with what is in them.
+such pop excuses as many jobs as it asked for, whatever it excuses them of. Behind a proxy a job without
+a TTR may also be lost by a change of the leader, whatever caused it: the proxy ends its sessions with a
+node that leads no more (docker/haproxy.cfg), with what is in them.
 """
 
 from collections import defaultdict
 
-from judge.journal import (LEADER, REFUSED, Delivered, Fault, HandOver, LockedMove, Move, Push, Role,
-                           Unanswered)
+from judge.journal import REFUSED, Delivered, Fault, HandOver, LockedMove, Move, Push, Unanswered
+from judge.leaders import leases_of, reigns_of
 
 ESTIMATE_MS = 50    # by which a node's estimate of Redis's clock may be wrong, on a busy machine
 UNWRITTEN_MS = 200  # a node writes the history this much later; a fault may take these lines
@@ -18,20 +18,29 @@ GIVING_UP_MS = 500  # a busy consumer whose patience is over closes so much late
 
 
 def broken_pops(journal):
-    """Those that met a fault of their node, by when the last of these faults was over."""
-    faults = journal.of(Fault)
-    changes = sorted(role.boot_ms for role in journal.of(Role) if role.role == LEADER)[1:]
+    """Those that met a fault of their node, by when the last of these faults was over; and, behind a
+    proxy, those that a change of the leader ended."""
+    faults, changes = journal.of(Fault), list(_changes(journal))
     pops = []
     for pop in journal.of(Unanswered):
         own = [fault for fault in faults if fault.hits(pop.node)
                and pop.asked_ms <= fault.end_ms and fault.start_ms <= pop.ended_ms]
-        ends_ms = [fault.end_ms for fault in own]
-        if pop.is_proxied:
-            ends_ms += [at_ms + PROXY_LATE_MS for at_ms in changes
-                        if at_ms <= pop.ended_ms <= at_ms + PROXY_LATE_MS]
-        if ends_ms:
-            pops.append(BrokenPop(pop, own, max(ends_ms)))
+        if own:
+            pops.append(BrokenPop(pop, own, max(fault.end_ms for fault in own)))
+        elif pop.is_proxied and any(begin <= pop.ended_ms <= end for begin, end in changes):
+            pops.append(BrokenPop(pop, [], pop.ended_ms + UNWRITTEN_MS))
     return sorted(pops, key=lambda pop: pop.until_ms)
+
+
+def _changes(journal):
+    """(from, until) of each: a leader's reign or lease was over, and another began; until the proxy
+    has seen it."""
+    reigns, leases = reigns_of(journal), leases_of(journal)
+    for before, after in zip(reigns, reigns[1:]):
+        ends_ms = [lease.until_ms for lease in leases
+                   if (lease.node, lease.token) == (before.node, before.token)]
+        over_ms = min(before.until_ms, max(ends_ms, default=before.until_ms))
+        yield min(over_ms, after.from_ms), after.from_ms + PROXY_LATE_MS
 
 
 def lost_on_the_way(journal, pops):
@@ -73,7 +82,8 @@ def by_id(events):
 
 
 class BrokenPop:
-    """A pop without an answer, and the faults of its node that it met; all is over at `until_ms`."""
+    """A pop without an answer, and the faults of its node that it met, or none: a proxy ended it. All
+    is over at `until_ms`."""
 
     def __init__(self, pop, faults, until_ms):
         self._pop, self._faults, self.count, self.until_ms = pop, faults, 0, until_ms
@@ -97,4 +107,5 @@ class BrokenPop:
 
     def may_have_held(self, ready_ms, back_ms):
         """What was ready, and then ready again: in between a node had it, for that pop perhaps."""
-        return ready_ms <= self.until_ms and self._pop.asked_ms - ESTIMATE_MS <= back_ms
+        return (bool(self._faults) and ready_ms <= self.until_ms
+                and self._pop.asked_ms - ESTIMATE_MS <= back_ms)

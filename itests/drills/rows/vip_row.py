@@ -62,8 +62,8 @@ def gaps(drill):
     """{address: [(from, until)]} in which it may have been with nobody: its last holder has kept it
     as long as promised, and the next one put it later, by its kernel's word. Where the last holder
     stood still for so long before its death, while others on this machine did, that its kernel took
-    the address away, from then on; and until the neighbours have heard of the next one. And of any
-    address, when a leader's lease had run out."""
+    the address away, from then on; and until the neighbours have heard of the next one. And,
+    of those that somebody has put since, when a leader's lease had run out."""
     before, events, stalls = drill.leader.name, drill.cluster.events(), drill.cluster.stalls()
     expired = {each.address: each.boot_ms - LATE_MS for each in events if isinstance(each, Gone)
                and each.node == before and each.boot_ms > drill.since_ms
