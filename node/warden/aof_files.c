@@ -311,17 +311,25 @@ static enum kind kind_of(const char *name, long long *seq)
     return strcmp(rest, ".incr.aof") ? KIND_OTHER : KIND_GROWS;
 }
 
-/* Has the listed base all of it? A rewrite makes the next base and the next file that grows: so
- * a base has what grew under lower numbers, and what its list has Redis remove, if more that
- * grows comes after that. */
+/* Has the listed base all of it? A rewrite makes the next base and the next file that grows, so
+ * no base has a higher number than the first file that grows behind it, and it has what grew
+ * under lower numbers than its own. It also has what its list tells Redis to remove. In a list
+ * without a file that grows nothing is told by numbers: Redis begins again with 1. */
 static bool is_in_base(struct list *l, const char *name, long long seq)
 {
-    return l->has_base &&
-           (seq < l->base_seq || (seq < l->first_seq && has_name(&l->removed, name)));
+    return l->has_base && seq < l->first_seq &&
+           ((l->base_seq <= l->first_seq && seq < l->base_seq) || has_name(&l->removed, name));
+}
+
+/* A rewrite makes one base more than is listed, and has listed a file that grows before. */
+static bool may_be_rewrites(const struct list *l, long long base_seq)
+{
+    return !l->lacks_growth && base_seq <= l->base_seq + 1 && l->first_seq != l->last_seq;
 }
 
 /* A rewrite lists a growing file before writing to it. A new base exists before it is listed;
- * until then the old base is listed, and all that grows. */
+ * until then the old base is listed, and all that grows. A base of a lower number is left over.
+ */
 static uint64_t unlisted_bytes(struct list *l, int dir_fd, const char *name)
 {
     long long seq;
@@ -331,7 +339,7 @@ static uint64_t unlisted_bytes(struct list *l, int dir_fd, const char *name)
         return 0;
     if (kind == KIND_GROWS && is_in_base(l, name, seq))
         return 0;
-    if (kind == KIND_BASE && l->has_base && !(l->lacks_growth && seq > l->base_seq))
+    if (kind == KIND_BASE && l->has_base && (seq <= l->base_seq || may_be_rewrites(l, seq)))
         return 0;
     return data_of(name, size_of(dir_fd, name));
 }
@@ -390,7 +398,7 @@ static struct aof_unlisted sum_of_unlisted(struct list *l, DIR *dir)
         if (kind != KIND_OTHER)
             all += data_of(entry->d_name, size_of(dirfd(dir), entry->d_name));
     }
-    u.aside_bytes = u.is_tail ? u.bytes : all;
+    u.aside_bytes = u.is_tail || !u.bytes ? u.bytes : all;
     return u;
 }
 
@@ -441,13 +449,16 @@ bool aof_is_denied(const struct datadir *d, char name[AOF_NAME_MAX + 1])
 }
 
 /* Redis goes by its list alone, and leaves a file of another name alone. */
-static enum status rename_unlisted(struct list *l, DIR *dir)
+static enum status rename_unlisted(struct list *l, DIR *dir, enum kind kind)
 {
     const struct dirent *entry;
     char aside[AOF_NAME_MAX + 1];
+    long long seq;
 
+    rewinddir(dir);
     while ((entry = readdir(dir))) {
-        if (!unlisted_bytes(l, dirfd(dir), entry->d_name))
+        if (kind_of(entry->d_name, &seq) != kind ||
+            !unlisted_bytes(l, dirfd(dir), entry->d_name))
             continue;
         snprintf(aside, sizeof(aside), "%s" AOF_ASIDE, entry->d_name);
         if (renameat2(dirfd(dir), entry->d_name, dirfd(dir), aside, RENAME_NOREPLACE))
@@ -456,6 +467,8 @@ static enum status rename_unlisted(struct list *l, DIR *dir)
     return STATUS_OK;
 }
 
+/* Bases first: where that ends half-way, a base that is left is known by what grows beside it.
+ */
 static enum status rename_tail(const struct datadir *d)
 {
     DIR *dir = open_files(d);
@@ -464,7 +477,9 @@ static enum status rename_tail(const struct datadir *d)
     int error;
 
     if (dir && read_list(&list, dir))
-        status = rename_unlisted(&list, dir);
+        status = rename_unlisted(&list, dir, KIND_BASE);
+    if (status == STATUS_OK)
+        status = rename_unlisted(&list, dir, KIND_GROWS);
     error = errno;
     close_files(dir);
     buf_fini(&list.names);

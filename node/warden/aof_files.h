@@ -48,7 +48,7 @@ void aof_mark_remove(const struct datadir *d);
  * grows, and files from before the listed base have nothing that it has not. */
 struct aof_unlisted {
     uint64_t bytes; /* 0: nothing is lacking, or Redis refuses the list and does not start */
-    uint64_t aside_bytes;    /* of all that aof_put_aside() would put aside */
+    uint64_t aside_bytes;    /* of Redis's files that aof_put_aside() would put aside */
     char name[NAME_MAX + 1]; /* of the largest such file; "": the list itself is missing */
     bool is_tail; /* a base is listed, and the unlisted came later: Redis reads a whole store */
 };

@@ -342,12 +342,40 @@ static void a_list_of_an_older_backup_has_a_base_in_its_tail(void **state)
     assert_int_equal(unlisted(), 0);
 }
 
+/* A second backup came back; the base of the first one is aside already. */
+static void a_base_is_not_left_alone_where_it_cannot_be_put_aside(void **state)
+{
+    set_size(BASE, 5000);
+    set_size(NEW_BASE, 7000);
+    set_size(NEXT, 300);
+    set_size(NEW_BASE AOF_ASIDE, 1);
+    for (unsigned starts = 0; starts < 2; starts++) {
+        assert_int_equal(put_aside(), STATUS_IO_ERROR);
+        assert_int_equal(unlisted(), 7300);
+    }
+}
+
+/* What grows beside it is empty: nothing was pushed. */
+static void a_base_that_no_rewrite_has_left_is_lacking(void **state)
+{
+    set_size(BASE, 5000);
+    set_size(NEW_BASE, 7000);
+    set_size(NEXT, 0);
+    assert_int_equal(unlisted(), 7000);
+    put_file(MANIFEST, BASE_LINE INCR_LINE NEXT_LINE);
+    assert_int_equal(unlisted(), 0); /* a rewrite was cut off */
+}
+
 static void what_the_base_has_is_not_lacking(void **state)
 {
     set_size(NEW_BASE, 7000);
     set_size(NEXT, 300);
     put_file(MANIFEST, NEW_BASE_LINE NEXT_LINE);
     assert_int_equal(unlisted(), 0); /* incr.1 is from before it */
+    put_file(MANIFEST, NEW_BASE_LINE);
+    assert_int_equal(unlisted(), 1300); /* Redis would append to incr.1 */
+    put_file(MANIFEST, "file appendonly.aof.2.base.rdb seq 7 type b\n" INCR_LINE);
+    assert_int_equal(unlisted(), 300); /* Redis has begun again with 1 */
     put_file(MANIFEST, BASE_LINE NEXT_LINE);
     assert_int_equal(unlisted(), 8000); /* incr.1 is from behind it, and so is base.2 */
     assert_false(aof_unlisted(&dir).is_tail);
@@ -368,7 +396,7 @@ static void what_the_list_has_removed_is_in_the_base(void **state)
                                      "file appendonly.aof.3.incr.aof seq 3 type i\n");
     assert_int_equal(unlisted(), 0);
     put_file(MANIFEST, NEW_BASE_LINE "file appendonly.aof.2.incr.aof seq 2 type h\n");
-    assert_int_equal(unlisted(), 310); /* nobody goes on behind it */
+    assert_int_equal(unlisted(), 1310); /* nobody goes on behind it: Redis begins with 1 */
     put_file(MANIFEST, "file appendonly.aof.2.base.rdb seq 2 type h\n" NEXT_LINE
                        "file appendonly.aof.3.incr.aof seq 3 type i\n");
     assert_int_equal(unlisted(), 8000); /* there is no base, though there is one */
@@ -540,6 +568,8 @@ int main(void)
         TEST(a_list_that_redis_refuses_is_left_to_it),
         TEST(a_first_start_that_was_cut_off_has_lost_nothing),
         TEST(a_list_of_an_older_backup_has_a_base_in_its_tail),
+        TEST(a_base_is_not_left_alone_where_it_cannot_be_put_aside),
+        TEST(a_base_that_no_rewrite_has_left_is_lacking),
         TEST(what_the_base_has_is_not_lacking),
         TEST(what_the_list_has_removed_is_in_the_base),
         TEST(names_in_quotes_are_names),
