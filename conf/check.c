@@ -110,13 +110,17 @@ bool check_is_everywhere(const struct conf_address *address, int family)
            !memcmp(&given, &any, family == AF_INET ? sizeof(struct in_addr) : sizeof(any));
 }
 
-/* Would the one hear what the other does? `::` hears IPv4, too. */
+/* Does the first hear all that the second does? `::` hears IPv4, too. */
+static bool covers(const struct conf_address *a, const struct conf_address *b)
+{
+    return !strcmp(a->host, b->host) || check_is_everywhere(a, AF_INET6) ||
+           (check_is_everywhere(a, AF_INET) && !strchr(b->host, ':'));
+}
+
 static bool meet(const struct conf_address *a, const struct conf_address *b)
 {
     return a->kind == ADDRESS_TCP && b->kind == ADDRESS_TCP && a->port == b->port &&
-           (!strcmp(a->host, b->host) || check_is_everywhere(a, AF_INET) ||
-            check_is_everywhere(a, AF_INET6) || check_is_everywhere(b, AF_INET) ||
-            check_is_everywhere(b, AF_INET6));
+           (covers(a, b) || covers(b, a));
 }
 
 const char *check_port_at(const struct conf_draft *d, const struct conf_address *address)

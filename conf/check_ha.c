@@ -86,7 +86,7 @@ static void want_a_peer_port(struct conf_draft *d)
                        "one",
                        mode_of(d));
     else if (other)
-        check_complain(d, "ha.peer.listen", "is the address of %s", other);
+        check_complain(d, "ha.peer.listen", "is the address of %s, or meets it", other);
 }
 
 static bool is_everywhere(const struct conf_address *address)

@@ -247,22 +247,32 @@ static const char *last_word(const char *path)
     return dot ? dot + 1 : path;
 }
 
+/* Does the key end with these words, and begin with others? */
+static bool ends_with(const char *key_path, const char *words)
+{
+    size_t len = strlen(words), key_len = strlen(key_path);
+
+    return key_len > len && key_path[key_len - len - 1] == '.' &&
+           !strcmp(key_path + key_len - len, words);
+}
+
+static unsigned keys_that_end_with(const char *words)
+{
+    unsigned count = 0;
+
+    for (size_t i = 0; key_at(i); i++)
+        count += ends_with(key_at(i)->path, words);
+    return count;
+}
+
 /* Is it the right name, in a wrong section or in a part of the right one? "listen" alone is the
- * name of several keys. */
+ * name of several keys, and "peer.listen" of one. */
 static bool is_misplaced(const char *path, const char *key_path)
 {
     const char *word = last_word(path);
-    size_t len = strlen(path), key_len = strlen(key_path);
-    unsigned keys = 0;
 
-    if (key_len > len && key_path[key_len - len - 1] == '.' &&
-        !strcmp(key_path + key_len - len, path))
-        return true;
-    if (strcmp(word, last_word(key_path)) != 0)
-        return false;
-    for (size_t i = 0; key_at(i); i++)
-        keys += !strcmp(word, last_word(key_at(i)->path));
-    return keys == 1;
+    return (ends_with(key_path, path) && keys_that_end_with(path) == 1) ||
+           (ends_with(key_path, word) && keys_that_end_with(word) == 1);
 }
 
 /* A right name that is misplaced is as near as one wrong letter. */

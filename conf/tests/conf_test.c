@@ -163,6 +163,8 @@ static void says_which_ports_meet(void **state)
         {"gmq.listen=0.0.0.0:7951", "http.listen=127.0.0.1:7951", true},
         {"gmq.listen=127.0.0.1:7951", "http.listen=[::]:7951", true},
         {"gmq.listen=[::1]:7951", "http.listen=[::]:7951", true},
+        {"gmq.listen=0.0.0.0:7951", "http.listen=[::]:7951", true},
+        {"gmq.listen=0.0.0.0:7951", "http.listen=[::1]:7951", false},
         {"gmq.listen=127.0.0.1:7951", "http.listen=127.0.0.1:7952", false},
         {"gmq.listen=127.0.0.1:7951", "http.listen=127.0.0.2:7951", false},
         {"gmq.listen=0.0.0.0:0", "http.listen=0.0.0.0:0", false},
@@ -181,12 +183,14 @@ static void says_which_ports_meet(void **state)
 
 static void a_right_name_in_a_wrong_place_is_found(void **state)
 {
-    const char *sets[] = {"htp.listen=a:1", "peer.listen=a:1", "data_dir=/x", NULL};
+    const char *sets[] = {"htp.listen=a:1", "peer.listen=a:1", "data_dir=/x", "listen=a:1",
+                          NULL};
 
     expect_errors_of("", sets,
                      "--set htp.listen: unknown key; did you mean http.listen?\n"
                      "--set peer.listen: unknown key; did you mean ha.peer.listen?\n"
-                     "--set data_dir: unknown key; did you mean node.data_dir?\n");
+                     "--set data_dir: unknown key; did you mean node.data_dir?\n"
+                     "--set listen: unknown key\n");
 }
 
 static void refuses_what_does_not_go_together(void **state)

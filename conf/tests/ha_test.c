@@ -99,7 +99,8 @@ static void refuses_what_does_not_fit(void **state)
     expect(GOOD, no_redis,
            "--set store.redis: the embedded Redis is for one node alone; with ha.mode standby "
            "all nodes need the same one: give its host:port\n");
-    expect(GOOD, same_port, "--set ha.peer.listen: is the address of gmq.listen\n");
+    expect(GOOD, same_port,
+           "--set ha.peer.listen: is the address of gmq.listen, or meets it\n");
     expect(GOOD, short_session,
            "--set ha.session_timeout: expected a duration with its unit from 1s to 1m, got "
            "\"999ms\"\n");

@@ -150,17 +150,24 @@ static enum status refuse(const char *path, const char *what)
 /* ---- what others could do to it ---- */
 
 /* Logs what is wrong with `name` in the directory; "": with the directory itself. */
-static void log_unsafe(const struct datadir *d, const char *name, const struct stat *about,
-                       const char *what)
+static void log_refusal(const struct datadir *d, const char *name, const struct stat *about,
+                        const char *what, const char *advice)
 {
     LOG_ERROR(
         "warden",
         "node.data_dir: %s%s%s %s (its owner is user %d, its mode %04o), and this node is "
-        "root's: others could make it write to any file. Run it as a user of its own (what "
-        "is there: chown -R to that user), or let root alone own it (chown -R root) and "
-        "write to it (chmod go-w)",
+        "root's: others could make it write to any file. %s",
         d->path, *name ? "/" : "", name, what, (int)about->st_uid,
-        (unsigned)about->st_mode & 07777);
+        (unsigned)about->st_mode & 07777, advice);
+}
+
+static void log_unsafe(const struct datadir *d, const char *name, const struct stat *about,
+                       const char *what)
+{
+    log_refusal(
+        d, name, about, what,
+        "Run it as a user of its own (what is there: chown -R to that user), or let root "
+        "alone own it (chown -R root) and write to it (chmod go-w)");
 }
 
 /* For the open directory `name` in the data directory; "": the data directory itself. */
@@ -200,15 +207,15 @@ static bool follow(const char *way, size_t end, char behind[PATH_MAX])
     return printed < PATH_MAX;
 }
 
-/* A part of a way that others can change. */
+/* A part of a way that others can change, or that cannot be followed. */
 struct weak_part {
     char path[PATH_MAX];
     struct stat about;
 };
 
 /* Can only root change where the path leads? Directories with a sticky bit, such as /tmp, let
- * nobody else move root's files. False: `weak` is the first part that others can change; its
- * path is empty where the way is too long to tell. */
+ * nobody else move root's files. A way that ends before is only root's, too. False: `weak` is
+ * the first part that others can change, or a link that leads too far. */
 static bool is_roots_way(const char *path, unsigned links_left, struct weak_part *weak)
 {
     char behind[PATH_MAX];
@@ -216,12 +223,9 @@ static bool is_roots_way(const char *path, unsigned links_left, struct weak_part
     for (size_t end = 0; path[end];) {
         end += strspn(path + end, "/");
         end += strcspn(path + end, "/");
-        *weak->path = '\0';
-        if (end >= PATH_MAX)
-            return false;
         snprintf(weak->path, sizeof(weak->path), "%.*s", (int)end, path);
         if (lstat(weak->path, &weak->about))
-            return errno == ENOENT;
+            return true; /* who opens it will hear why */
         if (weak->about.st_uid != 0)
             return false;
         if (S_ISLNK(weak->about.st_mode))
@@ -238,25 +242,33 @@ static bool is_roots_way(const char *path, unsigned links_left, struct weak_part
 static void log_weak_part(const struct datadir *d, const char *name,
                           const struct weak_part *weak)
 {
+    bool is_roots_link = S_ISLNK(weak->about.st_mode) && weak->about.st_uid == 0;
     char what[PATH_MAX + 64];
 
-    snprintf(what, sizeof(what), "is reached through %s, which others can change", weak->path);
-    log_unsafe(d, name, &weak->about, what);
+    snprintf(what, sizeof(what), "is reached through %s, which %s", weak->path,
+             is_roots_link ? "leads too far" : "others can change");
+    log_refusal(
+        d, name, &weak->about, what,
+        "Run it as a user of its own, or give it a directory that only root can reach, such "
+        "as one in /var/lib");
 }
 
-/* Who can change a part of the way could put a directory of their own in its place at any time.
- * Of the directory itself is_only_roots() says more. */
+/* Another user who can change a part of the way could put a directory of theirs in its place at
+ * any time. Of the directory itself is_only_roots() says more. */
 static bool leads_astray(const struct datadir *d)
 {
-    char path[PATH_MAX], here[PATH_MAX];
+    char path[PATH_MAX], here[PATH_MAX] = "";
+    bool is_absolute = *d->path == '/';
     struct weak_part weak = {.path = ""};
     struct stat about;
 
-    if (*d->path != '/' && !getcwd(here, sizeof(here)))
-        return false; /* then it cannot be opened either */
-    if (snprintf(path, sizeof(path), "%s%s%s", *d->path == '/' ? "" : here,
-                 *d->path == '/' ? "" : "/", d->path) >= PATH_MAX)
-        return false; /* as above */
+    if ((!is_absolute && !getcwd(here, sizeof(here))) ||
+        snprintf(path, sizeof(path), "%s%s%s", here, is_absolute ? "" : "/", d->path) >=
+            PATH_MAX) {
+        errno = ENAMETOOLONG;
+        (void)refuse(d->path, "look at the way to");
+        return true;
+    }
     if (is_roots_way(path, LINKS_MAX, &weak))
         return false;
     if (!S_ISLNK(weak.about.st_mode) && !stat(path, &about) &&
@@ -271,7 +283,7 @@ static bool leads_astray(const struct datadir *d)
 static bool leads_through_others(const struct datadir *d)
 {
     char path[PATH_MAX], target[PATH_MAX];
-    struct weak_part weak = {.path = ""};
+    struct weak_part weak = {.path = DATADIR_AOF};
 
     if (fstatat(d->dir_fd, DATADIR_AOF, &weak.about, AT_SYMLINK_NOFOLLOW) ||
         !S_ISLNK(weak.about.st_mode))
@@ -351,6 +363,8 @@ static enum status open_dir(struct datadir *d)
         return STATUS_IO_ERROR;
     if (mkdir(d->path, 0700) && errno != EEXIST)
         return refuse(d->path, "create");
+    if (geteuid() == 0 && leads_astray(d)) /* somebody was faster in a directory for all */
+        return STATUS_IO_ERROR;
     d->dir_fd = open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (d->dir_fd < 0)
         return refuse(d->path, "open");

@@ -380,6 +380,7 @@ static void root_takes_no_directory_in_another_users(void **state)
     assert_int_equal(mkdir(users, 0777), 0);
     assert_int_equal(chmod(users, 0777), 0);
     assert_int_equal(datadir_open(&d, data, 0), STATUS_IO_ERROR);
+    assert_said(p, "such as one in /var/lib");
     assert_int_equal(chmod(users, 01777), 0);
     assert_int_equal(datadir_open(&d, data, 0), STATUS_OK);
     datadir_close(&d);
@@ -388,6 +389,25 @@ static void root_takes_no_directory_in_another_users(void **state)
     *strrchr(data, '/') = '\0';
     assert_int_equal(rmdir(data), 0);
     assert_int_equal(rmdir(users), 0);
+}
+
+static void a_way_that_leads_nowhere_is_told_by_who_opens_it(void **state)
+{
+    struct place *p = *state;
+    char file[96], data[160];
+    struct datadir d;
+
+    need_root();
+    snprintf(file, sizeof(file), "%s/file", p->root);
+    snprintf(data, sizeof(data), "%s/file/data", p->root);
+    write_file(file, "");
+    assert_int_equal(datadir_open(&d, data, 0), STATUS_IO_ERROR);
+    assert_said(p, "it must be a directory");
+    unlink(file);
+    assert_int_equal(symlink(file, file), 0);
+    assert_int_equal(datadir_open(&d, file, 0), STATUS_IO_ERROR);
+    assert_said(p, "/file, which leads too far");
+    unlink(file);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
@@ -410,6 +430,7 @@ int main(void)
         TEST(root_takes_nothing_that_another_user_left_in_it),
         TEST(root_looks_where_its_own_link_to_redis_files_leads),
         TEST(root_takes_no_directory_in_another_users),
+        TEST(a_way_that_leads_nowhere_is_told_by_who_opens_it),
         TEST(root_follows_its_own_links_to_the_directory_and_no_others),
     };
 
