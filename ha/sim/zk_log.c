@@ -1,5 +1,5 @@
 /* A ZooKeeper leader and its followers. The leader takes entries of the log up, a quorum logs
- * them, and every server applies them in the same order. Who is silent is given up.
+ * them, and every server applies them in the same order. A silent server is given up.
  */
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* Inside the three servers: the state of each, and the functions that the zk_*.c files of
- * zk.h's list share. No other file includes this.
+/* Inside the three servers: the state of each, and the functions that the files of zk.h's list
+ * share. No other file includes this.
  */
 #ifndef DUEQ_HA_SIM_ZK_SERVER_H
 #define DUEQ_HA_SIM_ZK_SERVER_H

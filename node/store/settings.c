@@ -94,7 +94,7 @@ void settings_pack(const struct topic_settings *settings, char packed[SETTINGS_B
     }
 }
 
-/* A number beyond its limit counts as the limit: no sum of times that begins with it overflows.
+/* A number beyond its limit counts as the limit, so that adding it to a time cannot overflow.
  */
 static int64_t number_at(struct bytes packed, const struct row *row)
 {

@@ -162,10 +162,8 @@ static void ask_in_turn(struct connection *c)
     uint64_t before = c->acked_bytes;
 
     list_remove(&c->awaiting);
-    if (connection_find_error(c))
-        return;
     connection_ask_for_ack(c);
-    if (c->state != CONNECTION_CLOSED && connection_awaits_ack(c))
+    if (c->state != CONNECTION_CLOSED && !c->is_lost && connection_awaits_ack(c))
         ask_later(c, c->acked_bytes > before ? 0 : c->ack_step + 1);
 }
 

@@ -17,7 +17,8 @@ struct redis_wakeups {
     unsigned beat_count; /* that there ever were */
     struct timer timer;
     bool is_up;
-    bool is_proving; /* after a standstill; until the timer fires */
+    int64_t
+        proof_ms; /* after a standstill: how long the proof may take; 0: none is under way */
     char channel[64];
     char word[20]; /* what the words of all beats begin with */
 };
@@ -25,7 +26,6 @@ struct redis_wakeups {
 #define HINT_BYTES     32
 #define SOON_MIN_MS    250
 #define STALL_PROOF_MS 500 /* a machine that let us stand still may be slow */
-#define STALL_AGAIN_MS 100 /* what came meanwhile is read first */
 
 static void beat_later(struct redis_wakeups *w)
 {
@@ -203,7 +203,7 @@ static void on_timer(struct timer *timer)
     const struct redis_beat *unheard;
     bool is_open_question = is_one_unanswered(w);
 
-    w->is_proving = false;
+    w->proof_ms = 0;
     if (!w->is_up) {
         redis_link_reset(w->link, "no answer to SUBSCRIBE");
         return;
@@ -255,7 +255,8 @@ static void on_close(void *arg)
     struct redis_wakeups *w = arg;
     bool was_up = w->is_up;
 
-    w->is_up = w->is_proving = false;
+    w->is_up = false;
+    w->proof_ms = 0;
     LIST_EACH (link, &w->beats) {
         struct redis_beat *b = beat_of(link);
 
@@ -384,25 +385,26 @@ void redis_wakeups_prove(struct redis_wakeups *w, struct redis_beat *beat)
     beat_soon(w);
 }
 
-/* A beat of the proof that is under way was not heard before this standstill. */
+/* Was a proof under way before this standstill, and something of it not heard? */
 static bool is_proof_owed(const struct redis_wakeups *w)
 {
     LIST_EACH (link, &w->beats)
-        if (w->is_proving && beat_of(link)->is_owed)
+        if (w->proof_ms && beat_of(link)->is_owed &&
+            redis_link_is_open(beat_of(link)->commands))
             return true;
     return false;
 }
 
+/* At each standstill the same proof gets less time, so that it ends however often they come; at
+ * least a millisecond, in which what has come meanwhile is read. */
 void redis_wakeups_prove_all(struct redis_wakeups *w)
 {
-    int64_t ms = is_proof_owed(w) ? STALL_AGAIN_MS : STALL_PROOF_MS;
-
     if (!w->is_up)
         return;
+    w->proof_ms = is_proof_owed(w) ? w->proof_ms / 5 + 1 : STALL_PROOF_MS;
     LIST_EACH (link, &w->beats)
         publish(w, beat_of(link));
-    timer_arm(&w->loop->timers, &w->timer, ms); /* not that which is overdue */
-    w->is_proving = true;
+    timer_arm(&w->loop->timers, &w->timer, w->proof_ms); /* not that which is overdue */
 }
 
 void redis_wakeups_remove(struct redis_wakeups *w, struct redis_beat *beat)

@@ -77,8 +77,9 @@ void redis_wakeups_remove(struct redis_wakeups *w, struct redis_beat *beat);
 void redis_wakeups_prove(struct redis_wakeups *w, struct redis_beat *beat);
 
 /* This process stood still, and perhaps the network did: a connection may be dead, or wait for
- * seconds until the other side tries again. All beats go now, and have half a second; where it
- * stands still again before they are heard, a tenth of one after that.
+ * seconds until the other side tries again. All beats go now, and have half a second. Where the
+ * process stands still again before a beat is heard, that beat gets a fifth of that time more,
+ * then a fifth of the fifth.
  */
 void redis_wakeups_prove_all(struct redis_wakeups *w);
 
