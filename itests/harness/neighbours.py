@@ -1,8 +1,8 @@
 """What hosts of a network think where an address is, and what they are told about it.
 
 An address is told with raw frames as any host sends them when it has got one: gratuitous ARP for
-IPv4, an unsolicited neighbour advertisement for IPv6. Who has no entry for it learns nothing from
-that; who has one follows.
+IPv4, an unsolicited neighbour advertisement for IPv6. A host without an entry for it learns nothing from
+that; one that has an entry follows.
 """
 
 import ipaddress

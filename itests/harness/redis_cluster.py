@@ -8,7 +8,7 @@
     cluster.move_bucket(bucket, to=cluster.masters()[1])
 
 On loopback ports, or each on a host of a network (`hosts`: the masters' first, then the replicas'
-in the same order). Who has a slot is who claims it with the highest epoch of all that answer; a
+in the same order). A slot belongs to the server that claims it with the highest epoch of all that answer; a
 frozen or ended server is not asked. Replicas stay with their master.
 """
 

@@ -270,10 +270,10 @@ struct pop {
 
     /* The queue's own, see waiters.c. */
     struct waiters *waiters;
-    struct seat *seats; /* one a topic; NULL: about to be called back */
-    unsigned seat_count;
+    struct entry *entries; /* one a topic; NULL: about to be called back */
+    unsigned entry_count;
     struct timer timer;
-    struct list link;        /* seated, or to be called back */
+    struct list link;        /* waiting, or to be called back */
     int64_t since_mono_ms;   /* when it came */
     bool is_claimed;         /* an operation in flight may bring a job for it */
     bool may_wait;           /* it has places to wait */

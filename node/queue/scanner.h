@@ -32,7 +32,9 @@
 #include "node/queue/shares.h"
 #include "node/store/op.h"
 
-/* Tells the node that scans a topic of its next event, by way of the store.
+/* ---- hints ----
+ *
+ * They tell the node that scans a topic of its next event, by way of the store.
  *
  * No hint is needed for an event behind the next safety scan, which finds it; nor for one
  * behind an event that was told and is still to come, because the other node scans then. So one
@@ -60,15 +62,15 @@ void hints_share(struct hints *h);
 /* A topic of that share has its first event in `wait_ms`. */
 void hints_tell(struct hints *h, unsigned bucket, unsigned share, int64_t wait_ms);
 
-/* The node's part in a cluster in which all nodes scan (doc/cluster.md). Each scan brings the
+/* ---- sharing ----
+ *
+ * The node's part in a cluster in which all nodes scan (doc/cluster.md). Each scan brings the
  * marks of the node's shares, as of its sending, and the node's name in the locks.
  *
  * The name is drawn at random for the life of the process: a lock of the node's previous
  * process is another's.
  */
 
-struct core;
-struct queue_stats;
 struct sharing_scan;
 
 struct sharing {
@@ -78,10 +80,10 @@ struct sharing {
     struct sharing_scan *scans; /* one a bucket */
 };
 
-struct core;
+/* ---- the scanner ---- */
+
 struct scanned_bucket;
 struct shares_view;
-struct sharing;
 
 struct scanner {
     struct core *core;

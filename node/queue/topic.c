@@ -27,7 +27,7 @@ struct topic *topic_get(struct waiters *w, struct bytes name)
     t->reach = 1;
     list_init(&t->free);
     list_init(&t->claimed);
-    list_init(&t->holds_up);
+    list_init(&t->blocks);
     memcpy(t->text, name.at, name.len);
     t->name = bytes_of(t->text, name.len);
     t->bucket = core_bucket_of(w->core, t->name);
@@ -54,37 +54,37 @@ static bool is_out_of_reach(const struct topic *t, const struct pop *pop)
 
 /* A topic that the consumer prefers, and that may have a job for it: first that must be known.
  * A consumer that does not wait asks each topic once. */
-static struct seat *find_better(const struct seat *seat)
+static struct entry *find_better(const struct entry *entry)
 {
-    for (struct seat *better = seat->pop->seats; better < seat; better++) {
+    for (struct entry *better = entry->pop->entries; better < entry; better++) {
         const struct topic *t = better->topic;
 
-        if (t->is_dirty && !t->has_failed && !is_out_of_reach(t, seat->pop) &&
-            (seat->pop->may_wait || !better->was_tried))
+        if (t->is_dirty && !t->has_failed && !is_out_of_reach(t, entry->pop) &&
+            (entry->pop->may_wait || !better->was_tried))
             return better;
     }
     return NULL;
 }
 
-static void hold_up(struct seat *better)
+static void block(struct entry *better)
 {
-    list_remove(&better->held_up);
-    list_append(&better->topic->holds_up, &better->held_up);
+    list_remove(&better->blocked);
+    list_append(&better->topic->blocks, &better->blocked);
 }
 
-/* One loop instead of a recursion, where topics let go of each other's consumers. */
-static void let_go(struct topic *t)
+/* One loop instead of a recursion, where topics release each other's consumers. */
+static void release_blocked(struct topic *t)
 {
     struct waiters *w = t->waiters;
     struct list *link;
 
-    list_append_all(&w->let_go, &t->holds_up);
-    if (w->is_letting_go)
+    list_append_all(&w->released, &t->blocks);
+    if (w->is_releasing)
         return;
-    w->is_letting_go = true;
-    while ((link = list_pop(&w->let_go)))
-        waiter_serve_seats(CONTAINER_OF(link, struct seat, held_up)->pop);
-    w->is_letting_go = false;
+    w->is_releasing = true;
+    while ((link = list_pop(&w->released)))
+        waiter_serve(CONTAINER_OF(link, struct entry, blocked)->pop);
+    w->is_releasing = false;
 }
 
 /* Does the pop go into one operation with those claimed so far, which want `wanted` jobs? */
@@ -94,28 +94,28 @@ static bool fits(const struct pop *pop, const struct op *op, unsigned wanted)
            (pop->id_only == op->in.pop.id_only && wanted + pop->count <= OP_ITEMS_MAX);
 }
 
-/* Moves the seats to pop for to `claimed`; returns how many jobs they want together. */
+/* Moves the entries to pop for to `claimed`; returns how many jobs they want together. */
 static unsigned claim(struct topic *t)
 {
     unsigned wanted = 0, claimed = 0;
 
     LIST_EACH_SAFE (link, &t->free) {
-        struct seat *seat = CONTAINER_OF(link, struct seat, link);
-        struct seat *better;
+        struct entry *entry = CONTAINER_OF(link, struct entry, link);
+        struct entry *better;
 
-        if (seat->pop->is_claimed || is_out_of_reach(t, seat->pop) ||
-            !fits(seat->pop, &t->op, wanted))
+        if (entry->pop->is_claimed || is_out_of_reach(t, entry->pop) ||
+            !fits(entry->pop, &t->op, wanted))
             continue;
-        better = find_better(seat);
+        better = find_better(entry);
         if (better) {
-            hold_up(better);
+            block(better);
             continue;
         }
-        t->op.in.pop.id_only = seat->pop->id_only;
-        wanted += seat->pop->count;
-        seat->pop->is_claimed = true;
-        list_remove(&seat->link);
-        list_append(&t->claimed, &seat->link);
+        t->op.in.pop.id_only = entry->pop->id_only;
+        wanted += entry->pop->count;
+        entry->pop->is_claimed = true;
+        list_remove(&entry->link);
+        list_append(&t->claimed, &entry->link);
         if (wanted == OP_ITEMS_MAX || ++claimed == t->reach)
             break;
     }
@@ -134,11 +134,11 @@ static unsigned give_all(struct topic *t)
     struct list *link;
 
     while (given < count && (link = list_first(&t->claimed))) {
-        struct seat *seat = CONTAINER_OF(link, struct seat, link);
-        unsigned share = seat->pop->count < count - given ? seat->pop->count : count - given;
+        struct entry *entry = CONTAINER_OF(link, struct entry, link);
+        unsigned share = entry->pop->count < count - given ? entry->pop->count : count - given;
 
         given += share;
-        waiter_finish_with(seat->pop, seat->name, &t->op, jobs + given - share, share);
+        waiter_finish_with(entry->pop, entry->name, &t->op, jobs + given - share, share);
     }
     return given;
 }
@@ -161,15 +161,15 @@ static unsigned unclaim_all(struct topic *t, bool has_more, enum status status)
     unsigned count = 0;
 
     for (; !list_is_empty(&t->claimed); count++) {
-        struct seat *seat = CONTAINER_OF(t->claimed.prev, struct seat, link);
+        struct entry *entry = CONTAINER_OF(t->claimed.prev, struct entry, link);
 
-        seat->was_tried |= !has_more;
+        entry->was_tried |= !has_more;
         if (has_more)
-            waiter_give_grace(seat->pop);
-        seat->pop->is_claimed = false;
-        seat->pop->trouble = status;
-        list_remove(&seat->link);
-        list_prepend(&t->free, &seat->link);
+            waiter_give_grace(entry->pop);
+        entry->pop->is_claimed = false;
+        entry->pop->trouble = status;
+        list_remove(&entry->link);
+        list_prepend(&t->free, &entry->link);
     }
     return count;
 }
@@ -181,14 +181,14 @@ static void move_on(struct topic *t, unsigned count)
     struct list *link = t->free.next;
 
     for (; count > 0; count--) {
-        struct pop *pop = CONTAINER_OF(link, struct seat, link)->pop;
+        struct pop *pop = CONTAINER_OF(link, struct entry, link)->pop;
 
         link = link->next;
         if (waiter_is_finished(pop)) {
             waiter_finish_empty(pop);
             continue;
         }
-        waiter_serve_seats(pop);
+        waiter_serve(pop);
     }
 }
 
@@ -197,13 +197,13 @@ static void move_on(struct topic *t, unsigned count)
 static void dismiss_those_not_waiting(struct topic *t)
 {
     LIST_EACH_SAFE (link, &t->free) {
-        struct seat *seat = CONTAINER_OF(link, struct seat, link);
+        struct entry *entry = CONTAINER_OF(link, struct entry, link);
 
-        if (seat->pop->may_wait)
+        if (entry->pop->may_wait)
             continue;
-        seat->was_tried = true;
-        if (!seat->pop->is_claimed && waiter_is_finished(seat->pop))
-            waiter_finish_empty(seat->pop);
+        entry->was_tried = true;
+        if (!entry->pop->is_claimed && waiter_is_finished(entry->pop))
+            waiter_finish_empty(entry->pop);
     }
 }
 
@@ -250,7 +250,7 @@ static void on_popped(struct op *op)
     if (is_ok)
         topic_serve(t);
     else
-        let_go(t);
+        release_blocked(t);
     topic_free_if_unused(t);
 }
 
@@ -279,27 +279,27 @@ void topic_serve(struct topic *t)
     t->op.in.pop.count = wanted;
     t->op.on_done = on_popped;
     core_send(t->waiters->core, &t->op);
-    let_go(t);
+    release_blocked(t);
 }
 
-bool topic_serve_seat(struct seat *seat)
+bool topic_serve_entry(struct entry *entry)
 {
-    struct seat *better;
+    struct entry *better;
 
-    if (!wants_to_pop(seat->topic) || seat->pop->is_claimed)
+    if (!wants_to_pop(entry->topic) || entry->pop->is_claimed)
         return true;
-    better = find_better(seat);
+    better = find_better(entry);
     if (better)
-        hold_up(better);
+        block(better);
     else
-        topic_serve(seat->topic);
+        topic_serve(entry->topic);
     return !better;
 }
 
-static bool can_all_wait(const struct list *seats)
+static bool can_all_wait(const struct list *entries)
 {
-    LIST_EACH (link, seats) {
-        if (!CONTAINER_OF(link, struct seat, link)->pop->may_wait)
+    LIST_EACH (link, entries) {
+        if (!CONTAINER_OF(link, struct entry, link)->pop->may_wait)
             return false;
     }
     return true;
@@ -309,5 +309,5 @@ void topic_go_without(struct topic *t)
 {
     if (t->is_popping && can_all_wait(&t->claimed))
         core_abandon(t->waiters->core, &t->op);
-    let_go(t);
+    release_blocked(t);
 }

@@ -134,27 +134,27 @@ static void places_leave(struct places *ps, struct pop *pop)
 #define GRACE_MS 100
 #define LATE_MS  500 /* wait for an answer in flight when a consumer's time is over */
 
-/* ---- consumers leave their seats ---- */
+/* ---- consumers leave ---- */
 
 /* A pop that waits in the store, and has lost all its consumers, is abandoned. */
-static void leave_seat(struct waiters *w, struct seat *seat)
+static void remove_entry(struct waiters *w, struct entry *entry)
 {
-    struct topic *t = seat->topic;
+    struct topic *t = entry->topic;
 
-    list_remove(&seat->link);
-    list_remove(&seat->held_up);
-    t->not_waiting -= !seat->pop->may_wait;
+    list_remove(&entry->link);
+    list_remove(&entry->blocked);
+    t->not_waiting -= !entry->pop->may_wait;
     if (t->is_popping && list_is_empty(&t->claimed))
         core_abandon(w->core, &t->op);
     topic_free_if_unused(t);
 }
 
-static void stand_up(struct pop *pop)
+static void remove_entries(struct pop *pop)
 {
-    for (unsigned i = 0; i < pop->seat_count; i++)
-        leave_seat(pop->waiters, &pop->seats[i]);
-    free(pop->seats);
-    pop->seats = NULL;
+    for (unsigned i = 0; i < pop->entry_count; i++)
+        remove_entry(pop->waiters, &pop->entries[i]);
+    free(pop->entries);
+    pop->entries = NULL;
     places_leave(&pop->waiters->places, pop);
     list_remove(&pop->link);
     timer_disarm(pop->waiters->core->timers, &pop->timer);
@@ -188,8 +188,8 @@ bool waiter_is_finished(const struct pop *pop)
 {
     if (pop->is_patient)
         return false;
-    for (unsigned i = 0; i < pop->seat_count; i++) {
-        if (!pop->seats[i].was_tried && !pop->may_wait)
+    for (unsigned i = 0; i < pop->entry_count; i++) {
+        if (!pop->entries[i].was_tried && !pop->may_wait)
             return false;
     }
     return true;
@@ -200,7 +200,7 @@ void waiter_finish_empty(struct pop *pop)
     enum status empty =
         pop->wait_ms > 0 && !pop->may_wait ? STATUS_TOO_MANY_WAITERS : STATUS_NOT_FOUND;
 
-    stand_up(pop);
+    remove_entries(pop);
     end_later(pop->waiters, pop, pop->trouble != STATUS_OK ? pop->trouble : empty);
 }
 
@@ -236,23 +236,23 @@ void waiter_finish_with(struct pop *pop, struct bytes topic, const struct op *op
     pop->delivery = delivery_new(w->deliveries, op, jobs, count, pop);
     if (pop->id_only)
         owners_add(w->owners, pop->holder, topic, jobs, count);
-    stand_up(pop);
+    remove_entries(pop);
     call_back(w, pop, STATUS_OK);
 }
 
-/* A topic that holds the consumer up at one topic does so at all lesser ones. */
-void waiter_serve_seats(struct pop *pop)
+/* A topic that blocks the consumer at one topic does so at all lesser ones. */
+void waiter_serve(struct pop *pop)
 {
-    for (unsigned i = 0; i < pop->seat_count && topic_serve_seat(&pop->seats[i]); i++)
+    for (unsigned i = 0; i < pop->entry_count && topic_serve_entry(&pop->entries[i]); i++)
         ;
 }
 
 /* ---- what the queue calls ---- */
 
-static bool has_seat_at(const struct pop *pop, const struct topic *t)
+static bool has_entry_at(const struct pop *pop, const struct topic *t)
 {
-    for (unsigned i = 0; i < pop->seat_count; i++) {
-        if (pop->seats[i].topic == t)
+    for (unsigned i = 0; i < pop->entry_count; i++) {
+        if (pop->entries[i].topic == t)
             return true;
     }
     return false;
@@ -265,43 +265,43 @@ static bool is_in_doubt(const struct topic *t, const struct pop *pop)
     return !pop->may_wait || t->is_popping || pop->since_mono_ms >= t->asked_mono_ms + TRUST_MS;
 }
 
-static void sit_down(struct waiters *w, struct pop *pop)
+static void add_entries(struct waiters *w, struct pop *pop)
 {
-    pop->seats = calloc(pop->topic_count, sizeof(*pop->seats));
-    if (!pop->seats)
+    pop->entries = calloc(pop->topic_count, sizeof(*pop->entries));
+    if (!pop->entries)
         abort();
-    pop->seat_count = 0;
+    pop->entry_count = 0;
     for (unsigned i = 0; i < pop->topic_count; i++) {
         struct topic *t = topic_get(w, pop->topics[i]);
-        struct seat *seat = &pop->seats[pop->seat_count];
+        struct entry *entry = &pop->entries[pop->entry_count];
 
-        if (has_seat_at(pop, t)) /* it named the topic twice */
+        if (has_entry_at(pop, t)) /* it named the topic twice */
             continue;
-        *seat = (struct seat){.topic = t, .pop = pop, .name = pop->topics[i]};
-        list_init(&seat->held_up);
+        *entry = (struct entry){.topic = t, .pop = pop, .name = pop->topics[i]};
+        list_init(&entry->blocked);
         if (is_in_doubt(t, pop)) {
-            seat->is_news = !t->is_dirty;
+            entry->is_news = !t->is_dirty;
             t->is_dirty = true;
         }
         t->not_waiting += !pop->may_wait;
-        list_append(&t->free, &seat->link);
-        pop->seat_count++;
+        list_append(&t->free, &entry->link);
+        pop->entry_count++;
     }
 }
 
 /* News of a topic concern all its consumers. */
 static void spread_news(struct pop *pop)
 {
-    for (unsigned i = 0; i < pop->seat_count; i++) {
-        if (pop->seats[i].is_news)
-            topic_serve(pop->seats[i].topic);
+    for (unsigned i = 0; i < pop->entry_count; i++) {
+        if (pop->entries[i].is_news)
+            topic_serve(pop->entries[i].topic);
     }
 }
 
 static void take_in(struct waiters *w, struct pop *pop)
 {
     pop->waiters = w;
-    pop->seats = NULL;
+    pop->entries = NULL;
     pop->account = NULL;
     pop->may_wait = false;
     pop->is_claimed = false;
@@ -329,7 +329,7 @@ static bool find_places(struct waiters *w, struct pop *pop, enum place_kind kind
     if (!places_can_be_had(&w->places, pop, kind, most))
         return false;
     while ((victim = places_next_victim(&w->places, pop, kind, most))) {
-        stand_up(victim);
+        remove_entries(victim);
         end_later(w, victim,
                   kind == PLACE_WAITING ? STATUS_TOO_MANY_WAITERS : STATUS_TOO_MANY_POPS);
     }
@@ -345,14 +345,14 @@ void waiters_add(struct waiters *w, struct pop *pop)
         end_later(w, pop, STATUS_TOO_MANY_POPS);
         return;
     }
-    list_append(&w->seated, &pop->link);
-    sit_down(w, pop);
+    list_append(&w->waiting, &pop->link);
+    add_entries(w, pop);
     if (pop->may_wait) {
         pop->is_patient = true;
         timer_arm(w->core->timers, &pop->timer, pop->wait_ms);
     }
     spread_news(pop);
-    waiter_serve_seats(pop);
+    waiter_serve(pop);
 }
 
 void waiters_refuse(struct waiters *w, struct pop *pop, enum status status)
@@ -363,8 +363,8 @@ void waiters_refuse(struct waiters *w, struct pop *pop, enum status status)
 
 void waiters_cancel(struct waiters *w, struct pop *pop)
 {
-    if (pop->seats) {
-        stand_up(pop);
+    if (pop->entries) {
+        remove_entries(pop);
         end_later(w, pop, STATUS_CANCELLED);
     } else { /* on its way out already */
         pop->status = STATUS_CANCELLED;
@@ -375,7 +375,7 @@ void waiters_cancel_all(struct waiters *w)
 {
     struct list *link;
 
-    while ((link = list_first(&w->seated)))
+    while ((link = list_first(&w->waiting)))
         waiters_cancel(w, CONTAINER_OF(link, struct pop, link));
 }
 
@@ -428,8 +428,8 @@ void waiters_init(struct waiters *w, struct core *core, struct deliveries *deliv
                   struct owners *owners)
 {
     *w = (struct waiters){.core = core, .deliveries = deliveries, .owners = owners};
-    list_init(&w->seated);
-    list_init(&w->let_go);
+    list_init(&w->waiting);
+    list_init(&w->released);
     later_init(&w->over, core->timers, tell_over);
     timer_init(&w->retry_timer, on_retry);
 }

@@ -1,6 +1,6 @@
 /* Consumers that wait for jobs, and the pops made for them.
  *
- * A consumer has a seat at each topic it asked for. A topic is `dirty` when it may have
+ * A consumer has an entry at each topic it asked for. A topic is `dirty` when it may have
  * ready jobs that nobody here has asked the store for. The rule:
  *
  *   a dirty topic with a free consumer and no pop in flight: claim some of its consumers,
@@ -10,10 +10,10 @@
  * for. Claiming all of them for a single job would keep them from their other topics.
  *
  * What makes a topic dirty:
- *   - its first consumer sits down: nobody knows whether there is something for it;
- *   - a consumer sits down while a pop is in flight, or one that does not wait. Otherwise a
+ *   - its first consumer comes: nobody knows whether there is something for it;
+ *   - a consumer comes while a pop is in flight, or one that does not wait. Otherwise a
  *     topic that is not dirty is known to be empty, and its news will be heard: asking it
- *     again for everybody who sits down keeps consumers busy with empty topics. (After a
+ *     again for every consumer that comes keeps consumers busy with empty topics. (After a
  *     second it is asked again all the same);
  *   - the store says that the topic has become ready, also while a pop is in flight, whose
  *     answer may be older than the news;
@@ -21,19 +21,19 @@
  *   - a pop failed, or the store was away: anything may have happened.
  *
  * So a wake-up is never lost, and a topic that nobody waits for costs nothing: topics exist
- * here only while somebody sits at them. (A rule without the "while in flight" parts loses
- * a wake-up within five steps: news and answers travel on different connections.)
+ * here only while a consumer has an entry at them. (A rule without the "while in flight" parts
+ * loses a wake-up within five steps: news and answers travel on different connections.)
  *
  * A claimed consumer can be given no other topic's job: at most one operation is in flight
  * for it. It is claimed for a topic only when none of its more important topics is dirty,
- * so jobs come in the order of the topics. A topic remembers the consumers it holds up this
- * way, and lets them go when it turns clean, or fails.
+ * so jobs come in the order of the topics. A topic remembers the consumers that it blocks this
+ * way, and releases them when it turns clean, or fails.
  *
- * A consumer that waits is not claimed for a topic whose bucket is out of reach, nor held up by
+ * A consumer that waits is not claimed for a topic whose bucket is out of reach, nor blocked by
  * it; when the bucket is back the topic is dirty.
  *
- * A consumer has its places while it sits: see struct places. A consumer that wants to wait,
- * where there is no room, asks once without waiting: only the waiting is refused.
+ * A consumer has its places while it has entries: see struct places. A consumer that wants to
+ * wait, where there is no room, asks once without waiting: only the waiting is refused.
  *
  * Jobs that come for a consumer that has left meanwhile are returned. A consumer whose time
  * ends while it is claimed waits for the answer, but not long: the store may be away, and the
@@ -84,9 +84,9 @@ struct waiters {
     struct deliveries *deliveries;
     struct owners *owners;
     struct topic *topics; /* hash by name */
-    struct list seated;   /* pops that sit at their topics */
-    struct list let_go;   /* seats (held_up) whose consumers may claim lesser topics now */
-    bool is_letting_go;
+    struct list waiting;  /* pops with entries */
+    struct list released; /* entries (blocked) whose consumers may claim lesser topics now */
+    bool is_releasing;
     struct later over;        /* pops that end without a job */
     struct timer retry_timer; /* after a pop that failed */
     unsigned count;           /* consumers, those on `over` included */
@@ -100,7 +100,7 @@ void waiters_fini(struct waiters *w);
 /* Takes a checked pop in, or refuses it with TOO_MANY_POPS. */
 void waiters_add(struct waiters *w, struct pop *pop);
 
-/* Calls it back with `status` in a later turn, without any seat: refused, or cancelled. */
+/* Calls it back with `status` in a later turn, without any entry: refused, or cancelled. */
 void waiters_refuse(struct waiters *w, struct pop *pop, enum status status);
 void waiters_cancel(struct waiters *w, struct pop *pop);
 void waiters_cancel_all(struct waiters *w);

@@ -1,4 +1,10 @@
-/* An HTTP request as bytes: the target and its query, Host, the head, the body. Pure. */
+/* An HTTP request as bytes. Pure.
+ *
+ *   url_    escapes and queries
+ *   host_   the names by which a request may call this node
+ *   head_   the first line and the headers
+ *   body_   where the body ends, and what is content in it
+ */
 #ifndef DUEQ_PROTOCOL_HTTP_MESSAGE_H
 #define DUEQ_PROTOCOL_HTTP_MESSAGE_H
 
@@ -8,7 +14,7 @@
 #include "base/bytes.h"
 #include "protocol/http/errors.h"
 
-/* Percent-escapes and queries. Pure. */
+/* ---- escapes and queries ---- */
 
 /* Resolves the escapes in place: the bytes must be the caller's to change, and it is done only
  * once. A '+' stands for itself. False: a '%' without two hexadecimal digits; `text` is spoilt
@@ -22,7 +28,7 @@ bool url_query_next(struct bytes *rest, struct bytes *name, struct bytes *value)
  * of `rest`. */
 struct bytes url_cut(struct bytes *rest, char c);
 
-/* The names by which a request may call this node. Pure.
+/* ---- the names by which a request may call this node ----
  *
  * A web page can point its own name at this node for a moment (DNS rebinding); the browser then
  * takes the node for the page's own server and lets the page read the replies. But Host still
@@ -34,7 +40,7 @@ struct bytes url_cut(struct bytes *rest, char c);
  * empty or NULL: any name will do. */
 bool host_is_ours(struct bytes host, const char *names);
 
-/* The head of a request: its first line and its headers. Pure.
+/* ---- the head: the first line and the headers ----
  *
  * Strict where two readers of the same bytes could disagree about where a request ends: lines
  * end with CR LF, a header's name is a token with the colon right behind it, no header goes on
@@ -80,7 +86,7 @@ enum http_error head_parse(struct bytes bytes, struct head *out);
  * foreign. */
 bool head_is_foreign(const struct head *h);
 
-/* Where a request's body ends, and what is content in it: by its length, or in chunks. Pure.
+/* ---- the body: by its length, or in chunks ----
  *
  *   SIZE --> DATA --> DATA_END --> SIZE    a chunk
  *   SIZE --> TRAILER --> DONE              the last one, and headers behind it (left alone)

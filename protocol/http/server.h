@@ -48,7 +48,7 @@ struct http_request {
     struct buf content;   /* of the body, where somebody wants it */
     struct list arriving; /* in the server's, while its body is on its way */
     bool is_large;        /* the body counts in the budget of large ones */
-    bool was_slow;        /* the body, in the last window; see client.c */
+    bool was_slow;        /* the body, in the last window; see arrival.c */
     int64_t last_mono_ms; /* when some of the body came */
     int64_t window_mono_ms;
     size_t window_bytes; /* of content, when the window began */
@@ -101,7 +101,7 @@ void http_client_cancel_waits(struct http_client *client);
 /* The server is closing: a client with nothing in work ends once its reply is read. */
 void http_client_wind_up(struct http_client *client);
 
-/* ---- client.c: input, by phase; each says how much of it was used ---- */
+/* ---- arrival.c: input, by phase; each says how much of it was used ---- */
 
 size_t http_take_head(struct http_client *client, struct bytes input);
 size_t http_take_body(struct http_client *client, struct bytes input);

@@ -15,7 +15,9 @@
 #include "node/store/redis/wire/link.h"
 #include "node/store/redis/store.h"
 
-/* The circuit breaker of a lane at work (breaker.h): its timer, its lines in the log, and the
+/* ---- the gate ----
+ *
+ * The circuit breaker of a lane at work (breaker.h): its timer, its lines in the log, and the
  * decision whether an operation goes now, waits, or is refused.
  */
 
@@ -56,7 +58,9 @@ void redis_gate_lost(struct redis_gate *g, bool is_late);
 bool redis_gate_passes(const struct redis_gate *g, unsigned in_flight);
 bool redis_gate_refuses(const struct redis_gate *g);
 
-/* The waiting list: first come, first out, and each only for a limited time.
+/* ---- the hold ----
+ *
+ * The waiting list: first come, first out, and each only for a limited time.
  *
  * An entry that was sent and comes back gets its old place: before all that came after it,
  * whatever the order of coming back. Its time runs from its first wait.
@@ -101,6 +105,8 @@ void redis_hold_limit(struct redis_hold *h, int64_t ms);
 /* `held` waits no more. */
 void redis_hold_remove(struct redis_hold *h, struct redis_held *held);
 bool redis_hold_is_empty(const struct redis_hold *h);
+
+/* ---- a retry ---- */
 
 /* What the answer to a retry, `status`, says of the first try. */
 enum status redis_retried_status(enum op_verb verb, enum status status);
