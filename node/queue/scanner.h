@@ -18,7 +18,7 @@
  * Where all nodes scan, each scan brings the marks of the node's shares (struct sharing), and
  * hints for other nodes' topics arm no timer. Where one node scans, it is asked before each
  * scan whether it may act; if not, nothing is sent. After that, and after a failed scan, the
- * bucket rests: some milliseconds at first, a second at most.
+ * bucket rests: a second where it may not act, else some milliseconds at first, 250 at most.
  *
  * The scan asks the store, and the store's clock alone decides what is due: a timer that
  * fires too soon costs a round trip and moves nothing.

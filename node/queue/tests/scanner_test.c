@@ -167,8 +167,19 @@ static void scans_less_and_less_often_while_it_fails(void **state)
 
     memory_store_fail(f.ms, 1000000, STATUS_STORE_ERROR, MEMORY_UNDONE);
     fixture_advance(&f, 10000);
-    assert_in_range(memory_store_count(f.ms, OP_SCAN) - before, 4 * 10, 4 * 20);
+    assert_in_range(memory_store_count(f.ms, OP_SCAN) - before, 4 * 35, 4 * 50);
     memory_store_fail(f.ms, 0, STATUS_STORE_ERROR, MEMORY_UNDONE);
+}
+
+/* As after a full disk: Redis refuses what is written, and then does not. */
+static void moves_what_is_due_soon_after_the_store_takes_writes_again(void **state)
+{
+    push(&f, "t", "1", 500, 5000);
+    memory_store_fail(f.ms, 1000000, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    fixture_advance(&f, 5000);
+    memory_store_fail(f.ms, 0, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    fixture_advance(&f, 250);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
 }
 
 static void scans_at_once_when_the_store_is_back(void **state)
@@ -328,6 +339,7 @@ int main(void)
         TEST(scans_soon_after_a_single_failure),
         TEST(scans_less_and_less_often_while_it_fails),
         TEST(scans_at_once_when_the_store_is_back),
+        TEST(moves_what_is_due_soon_after_the_store_takes_writes_again),
         TEST(an_inactive_node_moves_nothing),
         TEST(saying_twice_that_a_node_is_active_or_not_is_nothing),
         TEST(a_node_that_stops_does_not_become_active),
