@@ -142,9 +142,9 @@ static void sharing_free(struct sharing *s)
 
 #define NO_HINT INT64_MAX
 
-#define AGAIN_MIN_MS 10   /* after the first scan that failed, then twice as long each time, */
-#define AGAIN_MAX_MS 250  /* at most: a Redis that takes writes again is soon found */
-#define BARRED_MS    1000 /* after a scan that was not allowed */
+#define AGAIN_MIN_MS   10  /* after the first scan that failed, then twice as long each time, */
+#define AGAIN_MAX_MS   250 /* at most: a Redis that takes writes again is soon found */
+#define NOT_ALLOWED_MS 1000 /* after a scan that was not allowed */
 
 struct scanned_bucket {
     struct scanner *scanner;
@@ -311,7 +311,7 @@ static void scan(struct scanned_bucket *b)
         return;
     if (!may_scan(b)) {
         forget_hints(b);
-        rest(b, BARRED_MS);
+        rest(b, NOT_ALLOWED_MS);
         return;
     }
     timer_disarm(core->timers, &b->timer);

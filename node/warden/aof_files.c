@@ -212,6 +212,12 @@ struct list {
     bool lacks_growth;             /* one that grows, and has data, is not listed */
 };
 
+static void list_fini(struct list *l)
+{
+    buf_fini(&l->names);
+    buf_fini(&l->removed);
+}
+
 struct list_line {
     char name[NAME_MAX + 1];
     long long seq;
@@ -411,8 +417,7 @@ struct aof_unlisted aof_unlisted(const struct datadir *d)
     if (dir && read_list(&list, dir))
         u = sum_of_unlisted(&list, dir);
     close_files(dir);
-    buf_fini(&list.names);
-    buf_fini(&list.removed);
+    list_fini(&list);
     return u;
 }
 
@@ -482,8 +487,7 @@ static enum status rename_tail(const struct datadir *d)
         status = rename_unlisted(&list, dir, KIND_GROWS);
     error = errno;
     close_files(dir);
-    buf_fini(&list.names);
-    buf_fini(&list.removed);
+    list_fini(&list);
     errno = error;
     return status;
 }

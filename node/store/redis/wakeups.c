@@ -17,8 +17,7 @@ struct redis_wakeups {
     unsigned beat_count; /* that there ever were */
     struct timer timer;
     bool is_up;
-    int64_t
-        proof_ms; /* after a standstill: how long the proof may take; 0: none is under way */
+    int64_t proof_ms; /* time for the proof after a standstill; 0: none is under way */
     char channel[64];
     char word[20]; /* what the words of all beats begin with */
 };
@@ -32,19 +31,15 @@ static void beat_later(struct redis_wakeups *w)
     timer_arm(&w->loop->timers, &w->timer, w->options.timeout_ms);
 }
 
-static void beat_within(struct redis_wakeups *w, int64_t ms)
+static void beat_soon(struct redis_wakeups *w)
 {
     struct timers *timers = &w->loop->timers;
+    int64_t ms = w->options.timeout_ms / 4;
 
     if (ms < SOON_MIN_MS)
         ms = SOON_MIN_MS;
     if (!timer_is_armed(&w->timer) || w->timer.due_mono_ms > timers_now(timers) + ms)
         timer_arm(timers, &w->timer, ms);
-}
-
-static void beat_soon(struct redis_wakeups *w)
-{
-    beat_within(w, w->options.timeout_ms / 4);
 }
 
 static struct redis_beat *beat_of(struct list *link)
