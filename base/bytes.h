@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct bytes {
@@ -39,6 +41,35 @@ static inline int bytes_compare(struct bytes a, struct bytes b)
     int order = common ? memcmp(a.at, b.at, common) : 0;
 
     return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+/* A terminated copy, the caller's to free(). A NUL in the bytes ends it. */
+static inline char *bytes_copy(struct bytes from)
+{
+    char *copy = strndup(from.len ? from.at : "", from.len);
+
+    if (!copy)
+        abort();
+    return copy;
+}
+
+/* Takes the decimal digits off the front. False, and both untouched: there are none, or too
+ * many for the type. */
+static inline bool bytes_take_digits(struct bytes *from, int64_t *value)
+{
+    int64_t v = 0;
+    size_t i = 0;
+
+    for (; i < from->len && from->at[i] >= '0' && from->at[i] <= '9'; i++) {
+        if (__builtin_mul_overflow(v, 10, &v) ||
+            __builtin_add_overflow(v, from->at[i] - '0', &v))
+            return false;
+    }
+    if (i == 0)
+        return false;
+    *from = bytes_of(from->at + i, from->len - i);
+    *value = v;
+    return true;
 }
 
 /* Copies `from` to *room, moves *room behind the copy, and returns the copy. */

@@ -16,24 +16,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "conf/draft.h"
-#include "conf/topics.h"
 #include "conf/value.h"
 
 #define SECRET_BYTES_MAX 4096
 #define NODE_ID_MAX      64
 
-static const struct conf_key *must_find(const char *path)
+static struct draft_key *state_of(const struct conf_draft *d, const char *path)
 {
     const struct conf_key *key = conf_key_find(path);
 
     assert(key);
-    return key;
+    return &d->keys[conf_key_index(key)];
+}
+
+static bool is_good(const struct conf_draft *d, const char *path)
+{
+    return !state_of(d, path)->is_bad;
 }
 
 void check_complain(struct conf_draft *d, const char *path, const char *format, ...)
 {
-    const struct conf_place *place = &d->keys[conf_key_index(must_find(path))].place;
+    const struct conf_place *place = &state_of(d, path)->place;
     char message[CHECK_WHY_MAX];
     va_list args;
 
@@ -53,36 +56,7 @@ static void name_the_node(struct conf_draft *d)
     if (gethostname(host, sizeof(host) - 1) < 0 || !*host || !value_is_name(host))
         snprintf(host, sizeof(host), "dueq");
     free(*id);
-    *id = strdup(host);
-    if (!*id)
-        abort();
-}
-
-void check_read_secret(struct conf_draft *d, const char *path, const char *file, char **secret)
-{
-    struct file_limits limits = {
-        .bytes_max = SECRET_BYTES_MAX, .forbidden = S_IROTH, .is_regular = d->is_reload};
-    struct buf text = BUF_INIT, why = BUF_INIT;
-
-    if (file_read(file, &limits, &text, &why)) {
-        check_complain(d, path, "%s", buf_text(&why));
-        goto out;
-    }
-    while (text.len && (text.at[text.len - 1] == '\n' || text.at[text.len - 1] == '\r'))
-        text.len--;
-    if (text.len == 0 || strlen(buf_text(&text)) != text.len) {
-        check_complain(d, path, "it is empty or not a text");
-        goto out;
-    }
-    free(*secret);
-    *secret = strdup(buf_text(&text));
-    if (!*secret)
-        abort();
-out:
-    if (text.at)
-        explicit_bzero(text.at, text.room);
-    buf_fini(&text);
-    buf_fini(&why);
+    *id = bytes_copy(bytes_of_text(host));
 }
 
 void check_program(struct conf_draft *d, const char *path, const char *program)
@@ -176,63 +150,81 @@ static void let_a_request_in(struct conf_draft *d)
                        "must be at least limits.http_body_bytes");
 }
 
+/* ---- secrets ---- */
+
+/* Reads the text of `file`, without its end of line, into *secret, or complains about the key
+ * `path`. */
+static void read_secret(struct conf_draft *d, const char *path, const char *file, char **secret)
+{
+    struct file_limits limits = {
+        .bytes_max = SECRET_BYTES_MAX, .forbidden = S_IROTH, .is_regular = d->is_reload};
+    struct buf text = BUF_INIT, why = BUF_INIT;
+
+    if (file_read(file, &limits, &text, &why)) {
+        check_complain(d, path, "%s", buf_text(&why));
+        goto out;
+    }
+    while (text.len && (text.at[text.len - 1] == '\n' || text.at[text.len - 1] == '\r'))
+        text.len--;
+    if (text.len == 0 || strlen(buf_text(&text)) != text.len) {
+        check_complain(d, path, "it is empty or not a text");
+        goto out;
+    }
+    free(*secret);
+    *secret = bytes_copy(buf_bytes(&text));
+out:
+    if (text.at)
+        explicit_bzero(text.at, text.room);
+    buf_fini(&text);
+    buf_fini(&why);
+}
+
+/* Why nobody asks for the secret; NULL: it is of use, or that is not known. */
+static const char *why_not_secret(const struct conf_draft *d, const struct conf_key *key)
+{
+    enum conf_address_kind kind = d->conf->store.redis.kind;
+
+    if (!is_good(d, "store.redis"))
+        return NULL;
+    if (!strcmp(key->path, "store.password") && kind == ADDRESS_EMBEDDED)
+        return "the embedded Redis has no password: only this node can reach it";
+    if (!strcmp(key->path, "store.sentinel_password") && kind != ADDRESS_SENTINELS)
+        return "is of Sentinels, and store.redis names none (sentinel://...); "
+               "the password of Redis is store.password";
+    return NULL;
+}
+
+/* A secret stands in the configuration or in a file of its own, whose key is the next one. */
+static void take_secret(struct conf_draft *d, const struct conf_key *key)
+{
+    const char *file_path = key[1].path, *why_not = why_not_secret(d, key);
+    char **secret = conf_key_field(key, d->conf), **file = conf_key_field(key + 1, d->conf);
+
+    if (!is_good(d, key->path) || !is_good(d, file_path))
+        return;
+    if (**secret && **file)
+        check_complain(d, file_path, "%s is given too; only one of the two", key->path);
+    if (why_not && **secret)
+        check_complain(d, key->path, "%s", why_not);
+    if (why_not && **file)
+        check_complain(d, file_path, "%s", why_not);
+    else if (**file && !**secret)
+        read_secret(d, file_path, *file, secret);
+}
+
+static void take_secrets(struct conf_draft *d)
+{
+    for (size_t i = 0; i < conf_key_count; i++) {
+        if (conf_keys[i].is_secret)
+            take_secret(d, &conf_keys[i]);
+    }
+}
+
 /* ---- `store`: keys for one kind of Redis only, and times that need an order ---- */
 
 static enum conf_address_kind kind_of(const struct conf_draft *d)
 {
     return d->conf->store.redis.kind;
-}
-
-static void allow_one_of_each(struct conf_draft *d)
-{
-    if (*d->conf->store.password && *d->conf->store.password_file)
-        check_complain(d, "store.password_file",
-                       "store.password is given too; only one of the two");
-    if (*d->conf->store.sentinel_password && *d->conf->store.sentinel_password_file)
-        check_complain(d, "store.sentinel_password_file",
-                       "store.sentinel_password is given too; only one of the two");
-}
-
-static void allow_no_password_when_embedded(struct conf_draft *d)
-{
-    const char *why = "the embedded Redis has no password: only this node can reach it";
-
-    if (kind_of(d) != ADDRESS_EMBEDDED)
-        return;
-    if (*d->conf->store.password)
-        check_complain(d, "store.password", "%s", why);
-    if (*d->conf->store.password_file)
-        check_complain(d, "store.password_file", "%s", why);
-}
-
-static void allow_sentinel_password_with_sentinels(struct conf_draft *d)
-{
-    const char *why = "is of Sentinels, and store.redis names none (sentinel://...); "
-                      "the password of Redis is store.password";
-
-    if (kind_of(d) == ADDRESS_SENTINELS)
-        return;
-    if (*d->conf->store.sentinel_password)
-        check_complain(d, "store.sentinel_password", "%s", why);
-    if (*d->conf->store.sentinel_password_file)
-        check_complain(d, "store.sentinel_password_file", "%s", why);
-}
-
-static void read_password_file(struct conf_draft *d)
-{
-    const char *file = d->conf->store.password_file;
-
-    if (*file && kind_of(d) != ADDRESS_EMBEDDED && !*d->conf->store.password)
-        check_read_secret(d, "store.password_file", file, &d->conf->store.password);
-}
-
-static void read_sentinel_password_file(struct conf_draft *d)
-{
-    const char *file = d->conf->store.sentinel_password_file;
-
-    if (*file && kind_of(d) == ADDRESS_SENTINELS && !*d->conf->store.sentinel_password)
-        check_read_secret(d, "store.sentinel_password_file", file,
-                          &d->conf->store.sentinel_password);
 }
 
 static void allow_appendfsync_when_embedded(struct conf_draft *d)
@@ -279,15 +271,6 @@ static void wait_for_replicas_within_a_command(struct conf_draft *d)
 /* ---- the table ---- */
 
 static const struct check_rule rules[] = {
-    {allow_one_of_each,
-     {"store.password", "store.password_file", "store.sentinel_password",
-      "store.sentinel_password_file"}},
-    {allow_no_password_when_embedded, {"store.redis", "store.password", "store.password_file"}},
-    {allow_sentinel_password_with_sentinels,
-     {"store.redis", "store.sentinel_password", "store.sentinel_password_file"}},
-    {read_password_file, {"store.redis", "store.password", "store.password_file"}},
-    {read_sentinel_password_file,
-     {"store.redis", "store.sentinel_password", "store.sentinel_password_file"}},
     {allow_appendfsync_when_embedded, {"store.redis", "store.appendfsync"}},
     {want_enough_memory, {"store.redis", "store.memory"}},
     {allow_no_replicas_when_embedded, {"store.redis", "store.min_replicas"}},
@@ -300,27 +283,24 @@ static const struct check_rule rules[] = {
     {let_a_request_in, {"limits.http_body_bytes", "limits.http_bodies_bytes"}},
 };
 
-static bool has_all(const struct conf_draft *d, const char *const *keys)
-{
-    for (unsigned i = 0; i < CHECK_KEYS_MAX && keys[i]; i++) {
-        if (!draft_has(d, must_find(keys[i])))
-            return false;
-    }
-    return true;
-}
-
 void check_rules(struct conf_draft *d, const struct check_rule *these, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (has_all(d, these[i].keys))
+        const char *const *keys = these[i].keys;
+        bool has_all = true;
+
+        for (unsigned k = 0; k < CHECK_KEYS_MAX && keys[k]; k++)
+            has_all = has_all && is_good(d, keys[k]);
+        if (has_all)
             these[i].judge(d);
     }
 }
 
 void draft_check(struct conf_draft *d)
 {
+    take_secrets(d);
     check_rules(d, rules, sizeof(rules) / sizeof(*rules));
     check_ha(d);
     check_vip(d);
-    topics_check(d);
+    check_topics(d);
 }

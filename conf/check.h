@@ -2,7 +2,7 @@
 #ifndef DUEQ_CONF_CHECK_H
 #define DUEQ_CONF_CHECK_H
 
-#include "conf/draft.h"
+#include "conf/load.h"
 
 #define CHECK_KEYS_MAX (3 + CONF_PORTS)
 #define CHECK_WHY_MAX  1024 /* bytes of a complaint; a longer one is cut */
@@ -23,10 +23,6 @@ void check_rules(struct conf_draft *d, const struct check_rule *these, size_t co
 void check_complain(struct conf_draft *d, const char *path, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Reads the text of `file`, without its end of line, into *secret, or complains about the key
- * `path`. */
-void check_read_secret(struct conf_draft *d, const char *path, const char *file, char **secret);
-
 /* Complains about the key `path` unless `program` is the absolute path of a program that can be
  * run. */
 void check_program(struct conf_draft *d, const char *path, const char *program);
@@ -43,5 +39,8 @@ void check_ha(struct conf_draft *d);
 
 /* Of the section `vip`; in check_vip.c. */
 void check_vip(struct conf_draft *d);
+
+/* The number of rows of `topics`, and each row; in topics.c. */
+void check_topics(struct conf_draft *d);
 
 #endif

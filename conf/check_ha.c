@@ -18,22 +18,6 @@ static const char *mode_of(const struct conf_draft *d)
     return d->conf->ha.mode == HA_MODE_CLUSTER ? "cluster" : "standby";
 }
 
-static void allow_one_of_each(struct conf_draft *d)
-{
-    if (*d->conf->ha.auth && *d->conf->ha.auth_file)
-        check_complain(d, "ha.auth_file", "ha.auth is given too; only one of the two");
-    if (*d->conf->ha.secret && *d->conf->ha.secret_file)
-        check_complain(d, "ha.secret_file", "ha.secret is given too; only one of the two");
-}
-
-static void read_files(struct conf_draft *d)
-{
-    if (*d->conf->ha.auth_file && !*d->conf->ha.auth)
-        check_read_secret(d, "ha.auth_file", d->conf->ha.auth_file, &d->conf->ha.auth);
-    if (*d->conf->ha.secret_file && !*d->conf->ha.secret)
-        check_read_secret(d, "ha.secret_file", d->conf->ha.secret_file, &d->conf->ha.secret);
-}
-
 static void want_zookeeper(struct conf_draft *d)
 {
     if (has_others(d) && !*d->conf->ha.zookeeper)
@@ -187,8 +171,6 @@ static void want_a_hook_that_runs(struct conf_draft *d)
 }
 
 static const struct check_rule rules[] = {
-    {allow_one_of_each, {"ha.auth", "ha.auth_file", "ha.secret", "ha.secret_file"}},
-    {read_files, {"ha.auth", "ha.auth_file", "ha.secret", "ha.secret_file"}},
     {want_zookeeper, {"ha.mode", "ha.zookeeper"}},
     {want_a_secret, {"ha.mode", "ha.secret", "ha.secret_file"}},
     {want_user_and_password, {"ha.auth", "ha.auth_file"}},

@@ -6,16 +6,15 @@
  *
  *   table.c   the keys: path, kind, field, default, range, help. To add a key: a field here,
  *             a line there, a paragraph in dueq.yaml; a test holds the three together
- *   kind.c    what each kind of value accepts and how it is written
- *   topics.c  the list `topics`: its rows and their checks
+ *   kinds.c   what each kind of value accepts and how it is written
  *   value.c   text to number, size, duration, address and back; pure
  *   yaml.c    the file as a flat list of (path, text, line, column); nobody else sees libyaml
+ *   load.c    loading, from the first step to the last: the file's bytes, ${NAME} in it, each
+ *             value, the list of mistakes
  *   check.c   rules between keys, and values derived from several keys;
  *             check_ha.c, check_vip.c: the same for `ha` and `vip`
- *   draft.c   a configuration being read: the file's bytes, ${NAME} in it, each value
- *   errors.c  the list of mistakes
- *   conf.c    loading, from the first step to the last; reloading; printing the effective
- *             configuration, and the table for --help
+ *   topics.c  the list `topics`: its rows, as a value and checked
+ *   print.c   printing the effective configuration, and the table for --help; reloading
  */
 #ifndef DUEQ_CONF_CONF_H
 #define DUEQ_CONF_CONF_H
@@ -29,7 +28,6 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/topic_settings.h"
-#include "conf/errors.h"
 #include "conf/ports.h"
 
 enum conf_address_kind {
@@ -204,6 +202,21 @@ struct conf_request {
     /* Only regular files are read: a pipe could block, and the start has read it empty. */
     bool is_reload;
 };
+
+/* Mistakes, collected so that an operator sees all of them at once. */
+
+#define CONF_ERRORS_MAX 100 /* after that only the count grows */
+
+struct conf_errors {
+    struct buf lines; /* one a line, each with its newline */
+    unsigned count;
+};
+
+void conf_errors_init(struct conf_errors *errors);
+void conf_errors_fini(struct conf_errors *errors);
+
+/* All lines, terminated; borrowed until the next change. */
+const char *conf_errors_text(struct conf_errors *errors);
 
 /* The caller's to conf_free(), or NULL with one error or more added to `errors`. */
 struct conf *conf_load(const struct conf_request *request,

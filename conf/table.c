@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "conf/topics.h"
 #include "conf/value.h"
 
 #define AT(field)  offsetof(struct conf, field)
@@ -37,6 +36,11 @@ static const char *const backoff_words[] = {"none", "fixed", "exponential", NULL
     {"http.hosts", &kind_hosts, AT(http.hosts), "", 0, 4096, \
      .is_reloadable = true, .help = "names the node may be called by; empty: any"},
 
+/* A secret, and behind it the file that may hold it; the field for that is FIELD_file. */
+#define SECRET(path, field, max, text, text_of_file) \
+    {path, &kind_text, AT(field), "", 0, max, .is_secret = true, .help = text}, \
+    {path "_file", &kind_text, AT(field##_file), "", 0, PATH_BYTES, .help = text_of_file},
+
 const struct conf_key conf_keys[] = {
     {"node.id", &kind_name, AT(node.id), "", 0, 64,
      .help = "this node's name in logs; empty: the host's name"},
@@ -56,14 +60,11 @@ const struct conf_key conf_keys[] = {
 
     {"store.redis", &kind_redis, AT(store.redis), "embedded",
      .help = "where the jobs live; embedded: a private redis-server"},
-    {"store.password", &kind_text, AT(store.password), "", 0, 4096, .is_secret = true,
-     .help = "of Redis; better ${REDIS_PASSWORD} than in the file"},
-    {"store.password_file", &kind_text, AT(store.password_file), "", 0, PATH_BYTES,
-     .help = "a file that holds the password, not readable by all"},
-    {"store.sentinel_password", &kind_text, AT(store.sentinel_password), "", 0, 4096,
-     .is_secret = true, .help = "of the Sentinels, where they have one"},
-    {"store.sentinel_password_file", &kind_text, AT(store.sentinel_password_file), "", 0, PATH_BYTES,
-     .help = "a file that holds it, not readable by all"},
+    SECRET("store.password", store.password, 4096,
+           "of Redis; better ${REDIS_PASSWORD} than in the file",
+           "a file that holds the password, not readable by all")
+    SECRET("store.sentinel_password", store.sentinel_password, 4096,
+           "of the Sentinels, where they have one", "a file that holds it, not readable by all")
     {"store.prefix", &kind_name, AT(store.prefix), "dq", 1, 32,
      .help = "what all keys in Redis begin with"},
     {"store.buckets", &kind_count, AT(store.buckets), "64", 1, 128,
@@ -136,20 +137,16 @@ const struct conf_key conf_keys[] = {
      .help = "standby: of several nodes one leads and scans; cluster: all scan"},
     {"ha.zookeeper", &kind_servers, AT(ha.zookeeper), "", 0, 4096,
      .help = "the servers that elect the leader: host:port,host:port"},
-    {"ha.auth", &kind_text, AT(ha.auth), "", 0, 256, .is_secret = true,
-     .help = "user:password for ZooKeeper's access lists; empty: open to all"},
-    {"ha.auth_file", &kind_text, AT(ha.auth_file), "", 0, PATH_BYTES,
-     .help = "a file that holds ha.auth, not readable by all"},
+    SECRET("ha.auth", ha.auth, 256, "user:password for ZooKeeper's access lists; empty: open to all",
+           "a file that holds ha.auth, not readable by all")
     {"ha.cluster", &kind_name, AT(ha.cluster), "main", 1, 64,
      .help = "the cluster's name; its znodes are under /dueq/NAME"},
     {"ha.session_timeout", &kind_duration, AT(ha.session_ms), "2s", SECONDS(1), MINUTES(1),
      .help = "how soon a node that is frozen or cut off is given up"},
     {"ha.peer.listen", &kind_listen, AT(ha.peer), "127.0.0.1:9504",
      .help = "where the other nodes reach this one"},
-    {"ha.secret", &kind_text, AT(ha.secret), "", 0, 256, .is_secret = true,
-     .help = "shared by all nodes of the cluster, 16 characters or more"},
-    {"ha.secret_file", &kind_text, AT(ha.secret_file), "", 0, PATH_BYTES,
-     .help = "a file that holds ha.secret, not readable by all"},
+    SECRET("ha.secret", ha.secret, 256, "shared by all nodes of the cluster, 16 characters or more",
+           "a file that holds ha.secret, not readable by all")
     {"ha.on_zookeeper_loss", &kind_word, AT(ha.on_loss), "stop", .words = on_loss_words,
      .help = "failsafe: the leader goes on while all members agree"},
     {"ha.priority", &kind_count, AT(ha.priority), "50", 0, 100,

@@ -1,4 +1,8 @@
-/* The table of keys: everything that can be configured, one line each.
+/* The table of keys: everything that can be configured, one line each; and the kinds of value
+ * that a key can have.
+ *
+ * A kind is some functions and a few words; a key points to its kind and adds the range. To
+ * add a kind: a line here, and a struct in kinds.c.
  *
  * The list `topics` is one key. The keys of its rows have a table of their own in the same
  * form, with fields in struct conf_topic and without defaults: a row may leave keys out.
@@ -12,7 +16,50 @@
 
 #include "base/buf.h"
 #include "conf/conf.h"
-#include "conf/kind.h"
+
+struct conf_key;
+
+struct conf_kind {
+    const char *what; /* "a duration", for messages */
+    size_t bytes;     /* of the field */
+    /* Of texts: is it one of the kind? NULL: any text is. And what its length is counted in. */
+    bool (*accepts)(const char *text);
+    const char *unit;
+    /* Of numbers: from a text, and so that parse() reads it back. */
+    bool (*parse)(const char *text, int64_t *value);
+    void (*write)(struct buf *to, int64_t value);
+    /* Reads the text into the field and frees the old value. False: the text is not of the kind
+     * or not in the key's range, and the field is untouched. */
+    bool (*set)(const struct conf_key *key, const char *text, void *field);
+    /* Writes the value so that set() reads it back. */
+    void (*print)(const struct conf_key *key, const void *field, struct buf *to);
+    /* Frees what the field owns; NULL: nothing. A zeroed field is fine. */
+    void (*fini)(void *field);
+    /* Writes the range, "from 1 to 10 (such as 3)"; NULL: the kind has no ranges. */
+    void (*print_range)(const struct conf_key *key, struct buf *to);
+    /* The key for a password that people may write into the value, in front of an '@'; a
+     * refused value is shown without that part. NULL: values of this kind hold no password. */
+    const char *password_goes_to;
+    bool is_addresses; /* several addresses, separated by commas only */
+    bool is_quoted;    /* in YAML */
+    bool is_list;      /* of rows, read key by key; print() writes the text after the colon */
+};
+
+extern const struct conf_kind kind_bool;     /* bool */
+extern const struct conf_kind kind_count;    /* unsigned */
+extern const struct conf_kind kind_size;     /* size_t, bytes */
+extern const struct conf_kind kind_duration; /* int64_t, ms */
+extern const struct conf_kind kind_percent;  /* unsigned */
+extern const struct conf_kind kind_word;     /* an enum; the key has the words */
+extern const struct conf_kind kind_text;     /* char *, length in the key's range */
+extern const struct conf_kind kind_name;     /* the same, of [A-Za-z0-9_.:-] */
+extern const struct conf_kind kind_modules;  /* char *, for base/log */
+extern const struct conf_kind kind_hosts;    /* char *, names with commas between */
+extern const struct conf_kind kind_servers;  /* char *, "host:port,host:port" */
+extern const struct conf_kind kind_topics;   /* char *, a topic, or a prefix and "*" */
+extern const struct conf_kind kind_listen;   /* struct conf_address: OFF or TCP */
+extern const struct conf_kind kind_redis;    /* struct conf_address: all but OFF */
+extern const struct conf_kind kind_list;     /* struct conf_topics; in topics.c */
 
 struct conf_key {
     const char *path; /* "store.redis" */
@@ -22,7 +69,7 @@ struct conf_key {
     int64_t min, max;         /* by kind: number, bytes, ms or length; both included */
     const char *const *words; /* kind_word: in the order of the enum, NULL-terminated */
     bool is_reloadable;
-    bool is_secret; /* its value is never shown */
+    bool is_secret; /* its value is never shown; the next key is of the file that may hold it */
     const char *help;
 };
 

@@ -1,37 +1,12 @@
-#include "conf/topics.h"
-
-#include <assert.h>
+/* The list `topics`: its rows checked, and the list as a value.
+ *
+ * A row is a struct conf_topic with a table of keys (table.h); its values are read, refused and
+ * printed like all others. This file has the rest.
+ */
 #include <stdlib.h>
 #include <string.h>
 
-bool conf_topic_has(const struct conf_topic *topic, enum conf_topic_key key)
-{
-    return topic->given & 1u << key;
-}
-
-/* ---- reading ---- */
-
-void topics_add(struct conf_draft *d, const struct conf_place *place)
-{
-    struct conf_topics *topics = &d->conf->topics;
-    size_t i = topics->count++;
-
-    topics->at = reallocarray(topics->at, topics->count, sizeof(*topics->at));
-    d->rows = reallocarray(d->rows, topics->count, sizeof(*d->rows));
-    if (!topics->at || !d->rows)
-        abort();
-    topics->at[i] = (struct conf_topic){.name = strdup("")};
-    if (!topics->at[i].name)
-        abort();
-    d->rows[i] = (struct draft_row){.place = *place};
-    d->is_in_row = true;
-}
-
-void topics_give(struct conf_draft *d, const struct conf_key *key)
-{
-    assert(conf_key_is_of_row(key));
-    d->conf->topics.at[d->conf->topics.count - 1].given |= 1u << conf_key_index(key);
-}
+#include "conf/check.h"
 
 /* ---- what must hold ---- */
 
@@ -107,7 +82,7 @@ static void judge(const struct judged *j)
     want_a_cap_that_caps(j);
 }
 
-void topics_check(struct conf_draft *d)
+void check_topics(struct conf_draft *d)
 {
     const struct conf_topics *topics = &d->conf->topics;
 

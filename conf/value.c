@@ -23,28 +23,12 @@ bool value_parse_bool(const char *text, bool *value)
     return true;
 }
 
-/* Returns the place behind the digits, or NULL for no digits or too many for the type. */
-static const char *parse_digits(const char *text, int64_t *value)
-{
-    const char *at = text;
-    int64_t v = 0;
-
-    for (; *at >= '0' && *at <= '9'; at++) {
-        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *at - '0', &v))
-            return NULL;
-    }
-    if (at == text)
-        return NULL;
-    *value = v;
-    return at;
-}
-
 bool value_parse_count(const char *text, int64_t *value)
 {
+    struct bytes rest = bytes_of_text(text);
     int64_t v;
-    const char *end = parse_digits(text, &v);
 
-    if (!end || *end)
+    if (!bytes_take_digits(&rest, &v) || rest.len)
         return false;
     *value = v;
     return true;
@@ -52,11 +36,13 @@ bool value_parse_count(const char *text, int64_t *value)
 
 static bool parse_with_unit(const char *text, const struct unit *units, int64_t *value)
 {
+    struct bytes rest = bytes_of_text(text);
     int64_t v;
-    const char *end = parse_digits(text, &v);
 
-    for (; end && units->name; units++) {
-        if (!strcmp(end, units->name))
+    if (!bytes_take_digits(&rest, &v))
+        return false;
+    for (; units->name; units++) {
+        if (!strcmp(rest.at, units->name))
             return !__builtin_mul_overflow(v, units->factor, value);
     }
     return false;

@@ -10,15 +10,6 @@
 
 #define YAML_DEPTH_MAX 8
 
-static char *copy(struct bytes text)
-{
-    char *copied = strndup(text.at, text.len);
-
-    if (!copied)
-        abort();
-    return copied;
-}
-
 /* Adds an item without a text; the pointer is valid until the next one is added. */
 static struct yaml_item *yaml_items_add(struct yaml_items *items, enum yaml_item_kind kind,
                                         struct bytes path)
@@ -29,14 +20,8 @@ static struct yaml_item *yaml_items_add(struct yaml_items *items, enum yaml_item
     if (!items->at)
         abort();
     item = &items->at[items->count++];
-    *item = (struct yaml_item){.kind = kind, .path = copy(path)};
+    *item = (struct yaml_item){.kind = kind, .path = bytes_copy(path)};
     return item;
-}
-
-/* Gives the item a copy of the text. */
-static void yaml_item_set_text(struct yaml_item *item, struct bytes text)
-{
-    item->text = copy(text);
 }
 
 void yaml_items_fini(struct yaml_items *items)
@@ -108,7 +93,7 @@ static struct yaml_item *add_item(struct reader *r, enum yaml_item_kind kind, ya
 static void add_other(struct reader *r, yaml_mark_t key, const yaml_event_t *event,
                       const char *what)
 {
-    yaml_item_set_text(add_item(r, ITEM_OTHER, key, event->start_mark), bytes_of_text(what));
+    add_item(r, ITEM_OTHER, key, event->start_mark)->text = bytes_copy(bytes_of_text(what));
 }
 
 static bool is_nothing(const yaml_event_t *event)
@@ -131,7 +116,7 @@ static void add_scalar(struct reader *r, yaml_mark_t key, const yaml_event_t *ev
     } else if (is_nothing(event)) {
         add_item(r, ITEM_NOTHING, key, event->start_mark);
     } else {
-        yaml_item_set_text(add_item(r, ITEM_TEXT, key, event->start_mark), bytes_of(text, len));
+        add_item(r, ITEM_TEXT, key, event->start_mark)->text = bytes_copy(bytes_of(text, len));
     }
 }
 

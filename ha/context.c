@@ -18,6 +18,11 @@ int64_t context_session_ms(const struct context *c)
     return c->options->session_ms;
 }
 
+int64_t context_retry_boot_ms(const struct context *c)
+{
+    return context_now(c) + context_session_ms(c) / 6;
+}
+
 void context_wake(struct context *c)
 {
     timer_arm(c->timers, &c->tick, 0);

@@ -28,7 +28,8 @@ struct context {
 
 int64_t context_now(const struct context *c);
 bool context_is_connected(const struct context *c);
-int64_t context_session_ms(const struct context *c); /* T */
+int64_t context_session_ms(const struct context *c);    /* T */
+int64_t context_retry_boot_ms(const struct context *c); /* T/6 from now */
 
 /* Asks for a tick in the next turn; for a tick at `boot_ms` at the latest (during a tick only).
  */

@@ -150,14 +150,14 @@ static void on_tick(struct timer *timer)
         scanners_tick(&ha->scanners, now);
         role_tick(ha, now);
         heartbeat_tick(&ha->heartbeat, now);
-        ha_alone_tick(ha, now);
+        ha_failsafe_tick(ha, now);
         ha_stuck_tick(ha, now);
         ha_commands_tick(ha, now);
         ha_request_tick(ha);
         ha_history_tick(ha, now);
         view_tick(&ha->view, now);
         ha_peers_tick(ha);
-        scanners_tell(&ha->scanners);
+        scanners_report(&ha->scanners);
     }
     ha->ticked_boot_ms = now;
     if (!timer_is_armed(timer)) {
@@ -221,11 +221,6 @@ void ha_fenced(struct ha *ha, const struct token *seen)
     context_wake(&ha->context);
 }
 
-static void on_session(struct coordinator *c)
-{
-    ha_note_session(c->user);
-}
-
 static void on_change(struct coordinator *c, const char *path)
 {
     struct ha *ha = c->user;
@@ -233,16 +228,6 @@ static void on_change(struct coordinator *c, const char *path)
     view_changed(&ha->view, path);
     scanners_changed(&ha->scanners, path);
     context_wake(&ha->context);
-}
-
-static void on_death(struct peers *p, const char *name, const struct coord_credentials *dead)
-{
-    ha_note_death(p->user, name, dead);
-}
-
-static bool on_question(struct peers *p, const char *name, const struct peer_question *question)
-{
-    return ha_answer_question(p->user, question);
 }
 
 static void on_promise(struct peers *p, const char *name, uint64_t seq)
@@ -275,11 +260,11 @@ struct ha *ha_new(const struct ha_options *options, struct coordinator *coordina
     ha_history_init(ha);
     role_init(&ha->role, on_role);
     list_init(&ha->commands);
-    coordinator->on_session = on_session;
+    coordinator->on_session = ha_note_session;
     coordinator->on_change = on_change;
     coordinator->user = ha;
-    peers->on_death = on_death;
-    peers->on_question = on_question;
+    peers->on_death = ha_note_death;
+    peers->on_question = ha_answer_question;
     peers->on_promise = on_promise;
     peers->user = ha;
     return ha;

@@ -10,18 +10,18 @@
  *     lease.c          until when a leader may act
  *     role.c           OFFLINE, STANDBY, LEADER, DRAINING; one enter()
  *     token.c          the fencing token
- *     promise.c        going on without ZooKeeper while every member agrees
+ *     failsafe.c       going on without ZooKeeper while every member agrees
  *     control.c        operators' requests: paused, another leader, by force
  *     transitions.c    the last hundred changes of the lead
  *     record.c         the text of a znode: lines of "key value"
  *   lead/            a node's way to the lead, and back
  *     session.c        sessions that begin, go on and end; set-ups that are refused
  *     view.c           facts: the znodes as last read, and read again when they change
- *     membership.c     joining: the node's own znode; who may stand, and who could lead now
- *     beat.c           the writes that prove the lease, every T/6
- *     campaign.c       how a standby tries to become the leader, and finds out whether it is
+ *     membership.c     joining: the node's own znode; who may campaign, and who could lead now
+ *     heartbeat.c      the writes that prove the lease, every T/6
+ *     election.c       how a standby tries to become the leader, and finds out whether it is
  *     lead.h           the leader's znode, as far as this session owns it
- *     standby.c        not leading: joining, standing, taking up a lead; cut off from Redis
+ *     standby.c        not leading: joining, campaigning, taking up a lead; cut off from Redis
  *     leader.c         leading: stepping down, giving the lead away
  *     failsafe.c       without ZooKeeper: asking the members, and promising
  *     requests.c       operators' requests: checked, and written into `control`
@@ -79,7 +79,7 @@ struct ha_options {
     uint64_t incarnation;          /* of the warden: a worker's restart is no duplicate id */
     int64_t session_ms;            /* T, as asked of the servers */
     enum ha_on_loss on_loss;
-    unsigned priority; /* 0 to 100; a higher one stands sooner */
+    unsigned priority; /* 0 to 100; a higher one campaigns sooner */
     bool no_failover;  /* never leads but by force */
     int64_t tenure_ms; /* a leader that has led less is not replaced by a preferred node */
     unsigned flap_max; /* alarm at more changes of the lead than this in ten minutes */
@@ -125,8 +125,9 @@ int64_t ha_until(const struct ha *ha);
 
 /* ---- facts from outside ---- */
 
-/* Does this node's Redis answer? A node stands only while its Redis answers. A node whose Redis
- * is silent while another node's answers gives away its lead and its place under scanners/. */
+/* Does this node's Redis answer? A node campaigns only while its Redis answers. A node whose
+ * Redis is silent while another node's answers gives away its lead and its znode under
+ * scanners/. */
 void ha_store_is(struct ha *ha, bool is_up);
 
 /* With `shares`: does this node scan, from now on? True while its store is up and it is not
@@ -146,10 +147,10 @@ void ha_address_is(struct ha *ha, bool is_possible);
 void ha_drained(struct ha *ha);
 
 /* Redis refused a script because it has seen `seen`. This node may not act from this moment on,
- * steps down, gives the lead away, and does not stand again with a lower epoch. If `seen` is of
- * another ensemble, no node of this cluster could do better: the node keeps the leader's znode,
- * says what to do (ha_status's `refused`), and leads again after HA_FENCED_AGAIN_MS to see
- * whether that was done. */
+ * steps down, gives the lead away, and does not campaign again with a lower epoch. If `seen` is
+ * of another ensemble, no node of this cluster could do better: the node keeps the leader's
+ * znode, says what to do (ha_status's `refused`), and leads again after HA_FENCED_AGAIN_MS to
+ * see whether that was done. */
 void ha_fenced(struct ha *ha, const struct token *seen);
 
 /* ---- operators ---- */
@@ -195,7 +196,7 @@ struct ha_node {
     unsigned priority;
     bool no_failover;
     bool is_here;   /* registered now */
-    bool is_member; /* may stand */
+    bool is_member; /* may campaign */
     bool store_up;
     bool is_address_away; /* it cannot have the virtual address */
     bool is_fenced;       /* it leads, and does not act: Redis follows another ensemble */
@@ -237,7 +238,7 @@ struct ha_status {
     int64_t granted_ms;
     int64_t tick_ms; /* the servers' tickTime; 0: they do not tell */
     /* How long no leader was seen to prove its lease; 0: there is a leader. */
-    int64_t alone_ms;
+    int64_t leaderless_ms;
     bool is_flapping;
     bool is_mixed;     /* some of the nodes here have `shares`, others do not */
     char refused[320]; /* a fault that only a human can mend; "": none */

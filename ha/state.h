@@ -5,10 +5,10 @@
 #ifndef DUEQ_HA_STATE_H
 #define DUEQ_HA_STATE_H
 
-#include "ha/lead/campaign.h"
-#include "ha/rule/promise.h"
+#include "ha/lead/election.h"
+#include "ha/rule/failsafe.h"
 #include "ha/ha.h"
-#include "ha/lead/beat.h"
+#include "ha/lead/heartbeat.h"
 #include "ha/lead/lead.h"
 #include "ha/lead/membership.h"
 #include "ha/rule/role.h"
@@ -55,7 +55,7 @@ struct ha {
     int64_t tick_ms;        /* tickTime of its servers when it began; 0: not told */
     int64_t reopen_boot_ms; /* the coordinator stays closed until then; 0: it is open */
     bool has_joined;        /* ever */
-    bool is_refused_told;
+    bool is_refused_reported;
     int64_t unlisted_since_boot_ms; /* a leader has not added this node; 0: not so */
     int64_t long_rtt_ms;            /* round trip to ZooKeeper; 0: short enough */
     char refused[320];              /* "": not refused */
@@ -73,19 +73,19 @@ struct ha {
     bool is_fenced;                /* the tick has not seen it yet */
     struct token fenced_by;
 
-    /* What keeps the node from standing, or leading. */
+    /* What keeps the node from campaigning, or leading. */
     struct token fence; /* the highest token of its ensemble that Redis has shown */
-    int64_t stands_from_boot_ms;
-    int64_t resumes_from_boot_ms;     /* does not act as the leader before; set when fenced */
-    int64_t stood_back_until_boot_ms; /* the node gave the lead away: others go first */
+    int64_t campaigns_from_boot_ms;
+    int64_t resumes_from_boot_ms; /* does not act as the leader before; set when fenced */
+    int64_t yields_until_boot_ms; /* the node gave the lead away: others go first */
 
-    /* Standing: since when the node could; 0: it cannot. */
+    /* Since when the node could campaign; 0: it cannot. */
     int64_t able_since_boot_ms;
     int64_t force_since_boot_ms; /* the request to take the lead by force was seen */
     int32_t force_version;       /* version of `control` with that request */
     enum role_reason draining_for;
     int64_t asked_boot_ms; /* when a failsafe leader last asked the members */
-    bool has_won_told;     /* the lead `won` is in the history */
+    bool has_won_reported; /* the lead `won` is in the history */
     struct token won;      /* the newest lead of this node */
 
     struct coord_request control_request; /* clears a request in `control` */
@@ -99,16 +99,16 @@ struct ha {
     struct ha_transition pending; /* to be put into the history */
     bool has_pending;
     bool is_flapping;
-    bool is_pause_told;
+    bool is_pause_logged;
 
     int64_t in_touch_boot_ms; /* last contact with ZooKeeper */
 
     /* The leader: when it was last seen, and seen to beat. */
     bool has_seen_leader;
     int64_t leader_seen_boot_ms;
-    int64_t alone_since_boot_ms; /* without a leader since; 0: there is one */
-    uint64_t beat_epoch;         /* epoch of the leader whose beat was seen */
-    int32_t beat_version;        /* version of its nodes/<node> */
+    int64_t leaderless_since_boot_ms; /* without a leader since; 0: there is one */
+    uint64_t beat_epoch;              /* epoch of the leader whose beat was seen */
+    int32_t beat_version;             /* version of its nodes/<node> */
     int64_t beat_boot_ms;
     int64_t gone_boot_ms; /* the leader's znode was gone; 0: it is there, or not known */
     uint64_t dead_epoch;  /* of the leader whose process was proven dead */
@@ -138,7 +138,7 @@ void ha_refuse(struct ha *ha, const char *format, ...) __attribute__((format(pri
 void ha_refused_no_more(struct ha *ha, enum ha_refused_for what);
 
 /* lead/session.c */
-void ha_note_session(struct ha *ha); /* on_session */
+void ha_note_session(struct coordinator *c); /* on_session */
 void ha_session_tick(struct ha *ha, int64_t now);
 
 /* lead/standby.c: OFFLINE and STANDBY. */
@@ -158,19 +158,16 @@ void ha_shares_tick(struct ha *ha, int64_t now);
 void ha_stuck_tick(struct ha *ha, int64_t now);
 
 /* lead/failsafe.c */
-void ha_alone_tick(struct ha *ha, int64_t now);
-bool ha_answer_question(struct ha *ha, const struct peer_question *question);
-void ha_note_death(struct ha *ha, const char *name, const struct coord_credentials *dead);
+void ha_failsafe_tick(struct ha *ha, int64_t now);
+bool ha_answer_question(struct peers *p, const char *name, /* on_question */
+                        const struct peer_question *question);
+void ha_note_death(struct peers *p, const char *name, /* on_death */
+                   const struct coord_credentials *dead);
 void ha_peers_tick(struct ha *ha);
 
 /* lead/requests.c */
 void ha_commands_tick(struct ha *ha, int64_t now);
 void ha_commands_end(struct ha *ha); /* when the node stops */
-
-/* Changes `control` as the command wants, or says why that is not possible now. */
-enum status ha_request_take(struct ha_command *c, struct control *control);
-enum status ha_request_refuse(struct ha_command *c, enum status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 void ha_request_tick(struct ha *ha); /* logs a pause that begins or ends */
 /* Does the leader say that it is fenced, because Redis follows another ensemble? */
 bool ha_is_leader_fenced(const struct ha *ha);

@@ -10,6 +10,7 @@ import pytest
 from harness.build import node_program
 from harness.dueqctl import Dueqctl
 from harness.flood import flooded  # noqa: F401, a fixture
+from harness.network import why_not
 from harness.node import Node
 from harness.process import become_reaper
 from harness.redis_server import RedisServer
@@ -120,6 +121,21 @@ def make_redis(tmp_path):
     yield make
     for server in made:
         server.stop()
+
+
+@pytest.fixture
+def redis(make_redis):
+    """A Redis of the test's own, that acknowledges what its disk has."""
+    return make_redis(appendonly="yes", appendfsync="always")
+
+
+@pytest.fixture(scope="session")
+def needs_network():
+    """CI has what networks of namespaces need; elsewhere it may be missing."""
+    reason = why_not()
+    if reason:
+        assert not os.environ.get("CI"), f"CI must have network namespaces: {reason}"
+        pytest.skip(f"no network namespaces here: {reason}")
 
 
 @pytest.fixture

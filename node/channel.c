@@ -27,32 +27,45 @@ void channel_send(int fd, enum channel_kind kind)
     }
 }
 
-bool channel_send_session(int fd, const struct coord_credentials *session)
+bool channel_report_session(struct channel_reported *t, const struct coord_credentials *session)
 {
     struct channel_message message = {.kind = CHANNEL_SESSION, .session = *session};
 
-    return put(fd, &message);
+    if (session->session == t->session || !put(t->fd, &message))
+        return false;
+    t->session = session->session;
+    return true;
 }
 
-bool channel_send_address(int fd, int64_t until_boot_ms)
+bool channel_report_address(struct channel_reported *t, int64_t until_boot_ms)
 {
     struct channel_message message = {.kind = CHANNEL_ADDRESS, .until_boot_ms = until_boot_ms};
 
-    return put(fd, &message);
+    if (until_boot_ms == t->until_boot_ms || !put(t->fd, &message))
+        return false;
+    t->until_boot_ms = until_boot_ms;
+    return true;
 }
 
-bool channel_send_alone(int fd, bool is_alone)
+bool channel_report_no_successor(struct channel_reported *t, bool has_no_successor)
 {
-    struct channel_message message = {.kind = CHANNEL_ALONE, .is_alone = is_alone};
+    struct channel_message message = {.kind = CHANNEL_NO_SUCCESSOR,
+                                      .has_no_successor = has_no_successor};
 
-    return put(fd, &message);
+    if (has_no_successor == t->has_no_successor || !put(t->fd, &message))
+        return false;
+    t->has_no_successor = has_no_successor;
+    return true;
 }
 
-bool channel_send_program(int fd, pid_t group)
+bool channel_report_program(struct channel_reported *t, pid_t group)
 {
     struct channel_message message = {.kind = CHANNEL_PROGRAM, .group = group};
 
-    return put(fd, &message);
+    if (group == t->group || !put(t->fd, &message))
+        return false;
+    t->group = group;
+    return true;
 }
 
 bool channel_receive(int fd, struct channel_message *message)

@@ -21,15 +21,16 @@ enum channel_kind {
     CHANNEL_STORE_UP, /* this worker reached its store and, in a cluster, has joined; once */
     CHANNEL_SESSION,  /* `session`: to be ended when the worker is dead; number 0: none now */
     CHANNEL_ADDRESS,  /* `until_boot_ms`: the virtual address may be here until then; 0: not */
-    CHANNEL_ALONE,    /* `is_alone`: it leads, and knows of nobody who would lead next */
-    CHANNEL_PROGRAM,  /* `group`: to be killed when the worker is dead; 0: none now */
+    CHANNEL_NO_SUCCESSOR, /* `has_no_successor`: it leads, and knows of nobody who would lead
+                             next */
+    CHANNEL_PROGRAM,      /* `group`: to be killed when the worker is dead; 0: none now */
 };
 
 struct channel_message {
     enum channel_kind kind;
     struct coord_credentials session; /* secret: never in a log */
     int64_t until_boot_ms;
-    bool is_alone;
+    bool has_no_successor;
     pid_t group; /* of processes */
 };
 
@@ -39,13 +40,22 @@ enum status channel_open(int *warden_fd, int *worker_fd) MUST_CHECK;
 /* BEAT or STORE_UP. */
 void channel_send(int fd, enum channel_kind kind);
 
-/* False when there was no room: to be sent again with the next beat. */
-bool channel_send_session(int fd, const struct coord_credentials *session);
+/* What the warden has been told of the rest. Only news is sent; what finds no room is news
+ * again at the next call. */
+struct channel_reported {
+    int fd;          /* the worker's */
+    int64_t session; /* its number */
+    int64_t until_boot_ms;
+    bool has_no_successor;
+    pid_t group;
+};
 
-/* The same. */
-bool channel_send_address(int fd, int64_t until_boot_ms);
-bool channel_send_alone(int fd, bool is_alone);
-bool channel_send_program(int fd, pid_t group);
+/* True: that was news, and was sent. */
+bool channel_report_session(struct channel_reported *t,
+                            const struct coord_credentials *session);
+bool channel_report_address(struct channel_reported *t, int64_t until_boot_ms);
+bool channel_report_no_successor(struct channel_reported *t, bool has_no_successor);
+bool channel_report_program(struct channel_reported *t, pid_t group);
 
 /* The next message; false when there is none now. */
 bool channel_receive(int fd, struct channel_message *message);

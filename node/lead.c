@@ -12,6 +12,7 @@
 #include "ha/coord/zk_client.h"
 #include "ha/ha.h"
 #include "ha/peer/link.h"
+#include "node/channel.h"
 #include "node/journal.h"
 #include "node/queue/queue.h"
 #include "node/queue/shares.h"
@@ -472,12 +473,12 @@ void node_lead_adopted(struct node_lead *l)
         standalone_adopted(&l->standalone);
 }
 
-bool node_lead_is_fenced_alone(const struct node_lead *l)
+bool node_lead_is_standalone_fenced(const struct node_lead *l)
 {
     return l->standalone.is_fenced;
 }
 
-uint64_t node_lead_fenced_alone_count(const struct node_lead *l)
+uint64_t node_lead_standalone_fenced_count(const struct node_lead *l)
 {
     return l->standalone.fenced_count;
 }
@@ -500,6 +501,28 @@ struct coord_credentials node_lead_session(const struct node_lead *l)
         zookeeper->session != COORD_SESSION_CONNECTING)
         return none;
     return zookeeper->credentials;
+}
+
+void node_lead_report_session(const struct node_lead *l, struct channel_reported *warden)
+{
+    struct coord_credentials session = node_lead_session(l);
+
+    (void)channel_report_session(warden, &session);
+}
+
+void node_lead_report_address(const struct node_lead *l, struct channel_reported *warden)
+{
+    (void)channel_report_address(warden, l->ha && ha_may_act(l->ha) ? ha_until(l->ha) : 0);
+}
+
+/* Needed for the address alone: without a successor the warden need not wait to hear one. */
+void node_lead_report_no_successor(const struct node_lead *l, struct channel_reported *warden)
+{
+    bool has_no_successor = l->ha && ha_may_act(l->ha) && !node_lead_has_successor(l);
+
+    if (channel_report_no_successor(warden, has_no_successor))
+        LOG_INFO("app", has_no_successor ? "leads, and no other node would take over"
+                                         : "another node would take over, or leads");
 }
 
 unsigned node_lead_peers_up(const struct node_lead *l)

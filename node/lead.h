@@ -28,6 +28,7 @@
 #include "ha/ha.h"
 
 struct adoption;
+struct channel_reported;
 struct loop;
 struct queue;
 
@@ -79,10 +80,10 @@ bool node_lead_adopt(struct node_lead *l, struct adoption *adoption) MUST_CHECK;
 void node_lead_adopted(struct node_lead *l);
 
 /* Standalone, and a cluster's leader has been at this store: it moves nothing. */
-bool node_lead_is_fenced_alone(const struct node_lead *l);
+bool node_lead_is_standalone_fenced(const struct node_lead *l);
 
 /* How many answers of the store said so, since start. */
-uint64_t node_lead_fenced_alone_count(const struct node_lead *l);
+uint64_t node_lead_standalone_fenced_count(const struct node_lead *l);
 
 /* NULL: the node is standalone. */
 struct ha *node_lead_ha(struct node_lead *l);
@@ -90,6 +91,19 @@ struct ha *node_lead_ha(struct node_lead *l);
 /* This process's session, for the warden to end when the process is dead; number 0 where there
  * is none, or it is known to be over. NULL is fine. */
 struct coord_credentials node_lead_session(const struct node_lead *l);
+
+/* The three tell the warden what is news.
+ *
+ * The session: the warden must know it before the node can lead with it, and must know none
+ * that is over. */
+void node_lead_report_session(const struct node_lead *l, struct channel_reported *warden);
+
+/* Until when the virtual address may be here: the warden renews it for a hanging worker. Call
+ * it before the address is removed. */
+void node_lead_report_address(const struct node_lead *l, struct channel_reported *warden);
+
+/* Whether this node leads, and no other would take over. */
+void node_lead_report_no_successor(const struct node_lead *l, struct channel_reported *warden);
 
 /* The number of other nodes that this one is connected with; 0 for a standalone node. */
 unsigned node_lead_peers_up(const struct node_lead *l);

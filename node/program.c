@@ -89,7 +89,7 @@ static enum program_result judge(struct program *p, const siginfo_t *end)
     return is_good ? PROGRAM_DONE : PROGRAM_FAILED;
 }
 
-static void let_go(struct program *p)
+static void release(struct program *p)
 {
     timer_disarm(&p->loop->timers, &p->timeout);
     event_free(p->on_exit);
@@ -111,7 +111,7 @@ static void on_exit_of_process(int fd, short what, void *arg)
     read_output(p);
     end_line(p);
     result = judge(p, &end);
-    let_go(p);
+    release(p);
     p->on_end(p, result, p->how);
 }
 
@@ -313,6 +313,6 @@ void program_init(struct program *p, struct loop *loop,
 void program_fini(struct program *p)
 {
     if (program_is_running(p))
-        let_go(p);
+        release(p);
     buf_fini(&p->line);
 }

@@ -252,9 +252,9 @@ static bool read_status(void *arg, struct cluster_status *to)
     const struct ha_status *s = &c->status;
 
     if (!node_lead_ha(c->lead)) {
-        to->may_act = !node_lead_is_fenced_alone(c->lead);
+        to->may_act = !node_lead_is_standalone_fenced(c->lead);
         to->refused = to->may_act ? "" : FENCED_ALONE;
-        to->fenced = node_lead_fenced_alone_count(c->lead);
+        to->fenced = node_lead_standalone_fenced_count(c->lead);
         if (!to->may_act)
             read_divided(c, to);
         return false;
@@ -267,7 +267,7 @@ static bool read_status(void *arg, struct cluster_status *to)
         .stale_ms = s->stale_ms,
         .leader = s->leader,
         .leader_epoch = s->leader_token.epoch,
-        .alone_ms = s->alone_ms,
+        .leaderless_ms = s->leaderless_ms,
         .is_paused = s->is_paused,
         .paused_at_wall_ms = s->paused_at_wall_ms,
         .paused_by = s->paused_by,

@@ -7,7 +7,7 @@
 #include "protocol/conn/port.h"
 
 #define OWN_DESCRIPTORS 64 /* at most, beside those of clients; of few, half */
-/* For HTTP's clients without a place; where descriptors are few, an eighth. Two turns of the
+/* For HTTP's clients over a limit; where descriptors are few, an eighth. Two turns of the
  * listener, so that each client is read before others take its room. */
 #define EXCESS_DESCRIPTORS  ((uint64_t)2 * LISTENER_ACCEPTS_PER_TURN)
 #define CONNECTIONS_DEFAULT 10000

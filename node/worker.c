@@ -9,16 +9,88 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "base/loop.h"
 #include "ha/vip/vip.h"
-#include "node/worker_private.h"
-#include "node/reload.h"
 #include "node/channel.h"
+#include "node/lead.h"
+#include "node/patience.h"
+#include "node/ports.h"
+#include "node/reload.h"
+#include "node/report.h"
+#include "node/vip/vip_app.h"
 #include "node/warden/listen.h"
+#include "node/wiring.h"
+#include "protocol/api/api.h"
 
 #define SAY_AFTER_MS   2000
 #define SAY_EVERY_MS   10000
 #define BEATS_PER_HANG 5
 #define BEAT_MAX_MS    (VIP_RENEW_MS * 2 / 3)
+
+/* Each step begins when the one before it is over.
+ *
+ *   RUN
+ *   STOP_LEAD     the lead is given away, the cluster left; clients are served as before, but
+ *                 for those of the virtual address, which are let go
+ *   STOP_VIP      until the next leader has that address, or nobody will
+ *   STOP_CLIENTS  nobody is accepted, new requests are refused, those in work are answered
+ *   STOP_QUEUE    the scanner ends, the last confirmations are sent
+ *   STOP_STORE    the links close
+ *   STOP_HOOK     until vip.hook, which moves the virtual address, has ended
+ *   STOPPED       the loop ends
+ */
+enum worker_phase {
+    WORKER_RUN,
+    WORKER_STOP_LEAD,
+    WORKER_STOP_VIP,
+    WORKER_STOP_CLIENTS,
+    WORKER_STOP_QUEUE,
+    WORKER_STOP_STORE,
+    WORKER_STOP_HOOK,
+    WORKER_STOPPED
+};
+
+struct worker {
+    const struct worker_options *options;
+    struct conf *conf;
+    struct loop *loop;
+    struct redis_store *store;
+    struct report_store shown_store; /* as HTTP shows it */
+    struct queue *queue;
+    struct node_lead *lead;
+    struct report_cluster cluster;
+    struct hooks *hooks;
+    struct hook_hold hold;
+    struct vip_app *vip;
+    struct wiring_rules rules;
+    struct api api; /* what it serves */
+    struct ports_from ports_from;
+    struct port *ports[CONF_PORTS]; /* those that are open, */
+    enum conf_port which[CONF_PORTS];
+    unsigned port_count; /* so many */
+    struct event *on_term;
+    struct event *on_hup;
+    struct timer beat;
+    struct channel_reported warden;
+    pid_t take_group; /* vip.hook's; 0: it does not run */
+    int exit_code;
+
+    bool has_been_up;     /* the store, with this worker */
+    bool has_joined;      /* the cluster, the same */
+    struct timer waiting; /* until both are so: logs from time to time */
+    char why[384];        /* the answer to "why are you not ready?" */
+
+    enum worker_phase phase;
+    bool has_successor;    /* when it began to stop */
+    unsigned clients_left; /* STOP_CLIENTS: protocols that have not stopped yet */
+    struct timer patience; /* with the store: see patience.h */
+    struct patience for_store;
+    bool is_store_stopping;
+    bool is_store_stopped;
+};
+
+/* Ends the loop when everything has stopped. Harmless twice. */
+static void stop(struct worker *w, const char *reason, int exit_code);
 
 /* ---- signs of life ---- */
 
@@ -35,10 +107,10 @@ static void on_beat(struct timer *timer)
 {
     struct worker *w = CONTAINER_OF(timer, struct worker, beat);
 
-    worker_tell_session(w);
-    worker_tell_address(w);
-    worker_tell_alone(w);
-    worker_tell_take(w);
+    node_lead_report_session(w->lead, &w->warden);
+    node_lead_report_address(w->lead, &w->warden);
+    node_lead_report_no_successor(w->lead, &w->warden);
+    (void)channel_report_program(&w->warden, w->take_group);
     channel_send(w->options->channel_fd, CHANNEL_BEAT);
     timer_arm(&w->loop->timers, timer, beat_ms(w));
 }
@@ -117,8 +189,9 @@ static void on_role(void *arg, const struct role *role, enum role_state before)
 {
     struct worker *w = arg;
 
-    worker_tell_session(w);
-    worker_tell_address(w); /* first: the warden must not renew an address removed here */
+    node_lead_report_session(w->lead, &w->warden);
+    /* First: the warden must not renew an address removed here. */
+    node_lead_report_address(w->lead, &w->warden);
     vip_app_role(w->vip, role);
     if (!w->has_joined && role->state != ROLE_OFFLINE) {
         w->has_joined = true;
@@ -130,7 +203,7 @@ static void on_role(void *arg, const struct role *role, enum role_state before)
 /* The cluster's set-up is wrong; the module that found it has logged why. */
 static void on_cluster_refused(void *arg, const char *why)
 {
-    worker_stop(arg, "the cluster and the configuration do not fit", EX_CONFIG);
+    stop(arg, "the cluster and the configuration do not fit", EX_CONFIG);
 }
 
 /* A starting node ends, so that somebody notices. A working node goes on: its Redis may be
@@ -141,7 +214,7 @@ static void on_refused(void *arg, const char *why)
 
     LOG_ERROR("app", "this store cannot be used: %s", why);
     if (!w->has_been_up && !w->options->store_was_up)
-        worker_stop(w, "the store and the configuration do not fit", EX_CONFIG);
+        stop(w, "the store and the configuration do not fit", EX_CONFIG);
 }
 
 #define SILENT_FOR_LONG_MS 2000 /* a Redis that stands still for less is waited for */
@@ -205,7 +278,7 @@ static void on_term(int number, short what, void *arg)
     struct worker *w = arg;
 
     loop_touch(w->loop);
-    worker_stop(w, "the warden asks for it", EXIT_SUCCESS);
+    stop(w, "the warden asks for it", EXIT_SUCCESS);
 }
 
 static void on_hup(int number, short what, void *arg)
@@ -244,6 +317,50 @@ static void watch_signals(struct worker *w)
     w->on_hup = watch_signal(w, SIGHUP, on_hup);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* ---- the virtual address ---- */
+
+static bool may_hold(void *arg)
+{
+    struct worker *w = arg;
+
+    return node_lead_ha(w->lead) && ha_may_hold(node_lead_ha(w->lead));
+}
+
+static void on_state(void *arg, const char *state)
+{
+    struct worker *w = arg;
+
+    node_lead_note_address(w->lead, state);
+}
+
+static void on_possible(void *arg, bool is_possible)
+{
+    struct worker *w = arg;
+
+    node_lead_address_is(w->lead, is_possible);
+}
+
+static void on_take(void *arg, pid_t group)
+{
+    struct worker *w = arg;
+
+    w->take_group = group;
+    (void)channel_report_program(&w->warden, group);
+}
+
+static struct vip_app *open_vip(struct worker *w)
+{
+    const struct vip_app_options options = {.conf = w->conf,
+                                            .loop = w->loop,
+                                            .may_hold = may_hold,
+                                            .on_state = on_state,
+                                            .on_possible = on_possible,
+                                            .on_take = on_take,
+                                            .arg = w};
+
+    return vip_app_new(&options);
 }
 
 /* ---- making and joining ---- */
@@ -304,7 +421,7 @@ static void join_cluster(struct worker *w)
     w->hooks = hooks_new(w->loop, w->conf->ha.hook, w->conf->node.id, HOOKS_TIMEOUT_MS);
     hook_hold_init(&w->hold, w->hooks, &w->loop->timers, w->conf->ha.session_ms);
     w->lead = node_lead_new(&options);
-    w->vip = worker_open_vip(w);
+    w->vip = open_vip(w);
     report_cluster_init(&w->cluster, w->lead, w->queue, w->vip, &w->loop->timers, w->hooks,
                         w->conf->node.id, w->conf->ha.session_ms);
     node_lead_start(w->lead);
@@ -350,7 +467,10 @@ static void release(struct worker *w)
 
 int worker_run(const struct worker_options *options)
 {
-    struct worker a = {.options = options, .conf = options->conf, .loop = loop_new()};
+    struct worker a = {.options = options,
+                       .conf = options->conf,
+                       .loop = loop_new(),
+                       .warden = {.fd = options->channel_fd}};
     struct buf address = BUF_INIT;
 
     wiring_raise_descriptors(a.conf);
@@ -369,50 +489,6 @@ int worker_run(const struct worker_options *options)
     return a.exit_code;
 }
 
-/* ---- the virtual address ---- */
-
-static bool may_hold(void *arg)
-{
-    struct worker *w = arg;
-
-    return node_lead_ha(w->lead) && ha_may_hold(node_lead_ha(w->lead));
-}
-
-static void on_state(void *arg, const char *state)
-{
-    struct worker *w = arg;
-
-    node_lead_note_address(w->lead, state);
-}
-
-static void on_possible(void *arg, bool is_possible)
-{
-    struct worker *w = arg;
-
-    node_lead_address_is(w->lead, is_possible);
-}
-
-static void on_take(void *arg, pid_t group)
-{
-    struct worker *w = arg;
-
-    w->take_group = group;
-    worker_tell_take(w);
-}
-
-struct vip_app *worker_open_vip(struct worker *w)
-{
-    const struct vip_app_options options = {.conf = w->conf,
-                                            .loop = w->loop,
-                                            .may_hold = may_hold,
-                                            .on_state = on_state,
-                                            .on_possible = on_possible,
-                                            .on_take = on_take,
-                                            .arg = w};
-
-    return vip_app_new(&options);
-}
-
 /* ---- stopping ---- */
 
 /* The store is used as long as patience.h says. When it is given up (at once where it has never
@@ -427,9 +503,11 @@ static void enter(struct worker *w, enum worker_phase phase);
 
 static void on_lead_stopped(void *arg)
 {
-    worker_tell_session(
-        arg); /* none, if ZooKeeper has confirmed its end; else the warden ends it */
-    enter(arg, WORKER_STOP_VIP);
+    struct worker *w = arg;
+
+    /* None, if ZooKeeper has confirmed its end; else the warden ends it. */
+    node_lead_report_session(w->lead, &w->warden);
+    enter(w, WORKER_STOP_VIP);
 }
 
 static void on_vip_gone(void *arg)
@@ -567,7 +645,7 @@ static void enter(struct worker *w, enum worker_phase phase)
     }
 }
 
-void worker_stop(struct worker *w, const char *reason, int exit_code)
+static void stop(struct worker *w, const char *reason, int exit_code)
 {
     if (w->phase != WORKER_RUN)
         return;

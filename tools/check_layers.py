@@ -84,7 +84,7 @@ LIBRARIES = {
     "jansson.h": ["protocol/**", "node/ctl/**"],
     "curl/**": ["node/ctl/request.c"],
     "sys/capability.h": ["node/capabilities.c", "node/tests/capabilities_test.c"],
-    "libmnl/**": ["ha/vip/rtnl*", "ha/vip/link*", "ha/vip/tests/*"],
+    "libmnl/**": ["ha/vip/link.c", "ha/vip/tests/*"],
     "cmocka.h": TEST_FILES,
 }
 

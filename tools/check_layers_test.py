@@ -34,7 +34,7 @@ class Layers(unittest.TestCase):
 
     def test_includes_that_go_up_are_found(self):
         for path, target in [("base/list.c", "conf/conf.h"), ("ha/rule/role.c", "node/queue/queue.h"),
-                             ("conf/conf.c", "node/store/op.h"), ("ha/rule/role.c", "conf/conf.h"),
+                             ("conf/load.c", "node/store/op.h"), ("ha/rule/role.c", "conf/conf.h"),
                              ("node/store/op.c", "node/queue/queue.h"),
                              ("node/queue/scanner.c", "node/store/redis/store.h"),
                              ("node/queue/scanner.c", "ha/rule/role.h"),

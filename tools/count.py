@@ -26,7 +26,8 @@ INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 
 def tracked(root):
-    listed = subprocess.run(["git", "ls-files"], cwd=root, check=True, text=True,
+    """Also what is new and not yet added: without it, uncommitted work looks smaller than it is."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, check=True, text=True,
                             capture_output=True).stdout
     return [path for path in listed.splitlines() if (root / path).is_file()]
 

@@ -81,3 +81,25 @@ struct conf *fixture_load_file(const char *file)
     conf_errors_fini(&errors);
     return conf;
 }
+
+void expect(const char *yaml, const char *const *sets, const char *lines)
+{
+    struct conf_errors errors;
+    struct conf *conf = fixture_load(yaml, sets, &errors);
+
+    assert_string_equal(conf_errors_text(&errors), lines);
+    assert_null(conf);
+    conf_errors_fini(&errors);
+}
+
+void expect_errors(const char *yaml, const char *lines)
+{
+    expect(yaml, NULL, lines);
+}
+
+void expect_set(const char *yaml, const char *set, const char *lines)
+{
+    const char *sets[] = {set, NULL};
+
+    expect(yaml, sets, lines);
+}

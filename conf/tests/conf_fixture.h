@@ -32,4 +32,9 @@ struct conf *fixture_load(const char *yaml, const char *const *sets,
 struct conf *fixture_load_well(const char *yaml, const char *const *sets);
 struct conf *fixture_load_file(const char *file);
 
+/* The same, and these must be all mistakes, a line each. */
+void expect_errors(const char *yaml, const char *lines);
+void expect(const char *yaml, const char *const *sets, const char *lines);
+void expect_set(const char *yaml, const char *set, const char *lines);
+
 #endif

@@ -6,20 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void expect_errors_of(const char *yaml, const char *const *sets, const char *expected)
-{
-    struct conf_errors errors;
-
-    assert_null(fixture_load(yaml, sets, &errors));
-    assert_string_equal(conf_errors_text(&errors), expected);
-    conf_errors_fini(&errors);
-}
-
-static void expect_errors(const char *yaml, const char *expected)
-{
-    expect_errors_of(yaml, NULL, expected);
-}
-
 /* ---- values and where they come from ---- */
 
 static void no_file_is_a_whole_configuration(void **state)
@@ -131,25 +117,25 @@ static void tells_all_mistakes_at_once_each_with_its_place(void **state)
         "--set gmq.pop_wait: expected a duration with its unit from 0s to 29s, got \"30s\"\n"
         "--set limits.bodybytes: unknown key; did you mean limits.body_bytes?\n"
         "--set nonsense: expected KEY=VALUE\n");
-    expect_errors_of("store:\n"
-                     "  rediss: embedded\n"
-                     "  buckets: 129\n"
-                     "  strict: yes\n"
-                     "  hold: 10\n"
-                     "  buckets: 3\n"
-                     "log:\n"
-                     "  level: [info]\n"
-                     "  modules: a=b\n"
-                     "  format:\n"
-                     "limits: 5\n"
-                     "buckets: 3\n"
-                     "wholly:\n"
-                     "  unheard_of: 1\n"
-                     "empty: {}\n"
-                     "node:\n"
-                     "  id: {a: b}\n"
-                     "  data_dir: ${NOT_THERE}\n",
-                     sets, buf_text(&expected));
+    expect("store:\n"
+           "  rediss: embedded\n"
+           "  buckets: 129\n"
+           "  strict: yes\n"
+           "  hold: 10\n"
+           "  buckets: 3\n"
+           "log:\n"
+           "  level: [info]\n"
+           "  modules: a=b\n"
+           "  format:\n"
+           "limits: 5\n"
+           "buckets: 3\n"
+           "wholly:\n"
+           "  unheard_of: 1\n"
+           "empty: {}\n"
+           "node:\n"
+           "  id: {a: b}\n"
+           "  data_dir: ${NOT_THERE}\n",
+           sets, buf_text(&expected));
     buf_fini(&expected);
 }
 
@@ -174,8 +160,7 @@ static void says_which_ports_meet(void **state)
         const char *sets[] = {cases[i].gmq, cases[i].http, NULL};
 
         if (cases[i].meet)
-            expect_errors_of("", sets,
-                             "--set http.listen: is the address of gmq.listen, or meets it\n");
+            expect("", sets, "--set http.listen: is the address of gmq.listen, or meets it\n");
         else
             conf_free(fixture_load_well("", sets));
     }
@@ -186,18 +171,18 @@ static void a_right_name_in_a_wrong_place_is_found(void **state)
     const char *sets[] = {"htp.listen=a:1", "peer.listen=a:1", "data_dir=/x", "listen=a:1",
                           NULL};
 
-    expect_errors_of("", sets,
-                     "--set htp.listen: unknown key; did you mean http.listen?\n"
-                     "--set peer.listen: unknown key; did you mean ha.peer.listen?\n"
-                     "--set data_dir: unknown key; did you mean node.data_dir?\n"
-                     "--set listen: unknown key\n");
+    expect("", sets,
+           "--set htp.listen: unknown key; did you mean http.listen?\n"
+           "--set peer.listen: unknown key; did you mean ha.peer.listen?\n"
+           "--set data_dir: unknown key; did you mean node.data_dir?\n"
+           "--set listen: unknown key\n");
 }
 
 static void refuses_what_does_not_go_together(void **state)
 {
     const char *sets[] = {"store.appendfsync=everysec", "http.listen=127.0.0.1:9503", NULL};
 
-    expect_errors_of(
+    expect(
         "store: {redis: r:6379, password: a, password_file: b}\n"
         "limits: {body_bytes: 3MiB, http_bodies_bytes: 8MiB}\n",
         sets,
@@ -214,6 +199,9 @@ static void refuses_what_does_not_go_together(void **state)
     expect_errors("store:\n  password: a\n",
                   "c.yaml:2:13: store.password: the embedded Redis has no password: only this "
                   "node can reach it\n");
+    expect_errors("store:\n  password_file: none\n",
+                  "c.yaml:2:18: store.password_file: the embedded Redis has no password: only "
+                  "this node can reach it\n");
 }
 
 static void tells_names_of_hosts_from_addresses(void **state)
@@ -375,9 +363,9 @@ static void takes_no_secret_from_the_command_line(void **state)
 {
     const char *sets[] = {"store.password=abc", NULL};
 
-    expect_errors_of(NULL, sets,
-                     "--set store.password: is a secret, and a command line can be read by "
-                     "other users; use the file with ${NAME}, or store.password_file\n");
+    expect(NULL, sets,
+           "--set store.password: is a secret, and a command line can be read by "
+           "other users; use the file with ${NAME}, or store.password_file\n");
 }
 
 static void stops_counting_aloud_after_a_hundred_mistakes(void **state)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conf/draft.h"
+#include "conf/load.h"
 
 static char long_value[ENV_TEXT_MAX + 2];
 

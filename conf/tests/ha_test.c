@@ -10,15 +10,6 @@
     "ha: {mode: standby, zookeeper: \"z:2181,10.0.0.2:2181\", secret: 0123456789abcdef,\n" \
     "     peer.listen: \"10.0.0.7:9504\"}\n"
 
-static void expect(const char *yaml, const char *const *sets, const char *lines)
-{
-    struct conf_errors errors;
-
-    assert_null(fixture_load(yaml, sets, &errors));
-    assert_string_equal(conf_errors_text(&errors), lines);
-    conf_errors_fini(&errors);
-}
-
 static void a_standalone_node_needs_nothing_of_it(void **state)
 {
     struct conf *conf = fixture_load_well("log: {level: info}\n", NULL);

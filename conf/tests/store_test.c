@@ -6,15 +6,6 @@
 #define SENTINEL "store:\n  redis: sentinel://mymaster@10.0.0.1,10.0.0.2:26380\n"
 #define CLUSTER  "store:\n  redis: cluster://10.0.0.1,10.0.0.2:7001\n"
 
-static void expect(const char *yaml, const char *const *sets, const char *lines)
-{
-    struct conf_errors errors;
-
-    assert_null(fixture_load(yaml, sets, &errors));
-    assert_string_equal(conf_errors_text(&errors), lines);
-    conf_errors_fini(&errors);
-}
-
 static void the_defaults_are_those_of_the_contract(void **state)
 {
     struct conf *conf = fixture_load_well(NULL, NULL);

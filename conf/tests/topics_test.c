@@ -3,20 +3,6 @@
 
 #include <string.h>
 
-static void expect_errors_of(const char *yaml, const char *const *sets, const char *expected)
-{
-    struct conf_errors errors;
-
-    assert_null(fixture_load(yaml, sets, &errors));
-    assert_string_equal(conf_errors_text(&errors), expected);
-    conf_errors_fini(&errors);
-}
-
-static void expect_errors(const char *yaml, const char *expected)
-{
-    expect_errors_of(yaml, NULL, expected);
-}
-
 static void a_row_has_what_is_given_and_nothing_else(void **state)
 {
     struct conf *conf = fixture_load_well("topics:\n"
@@ -166,11 +152,10 @@ static void the_command_line_has_no_rows(void **state)
 {
     const char *sets[] = {"topics=[]", "topics.ttr=5s", "topics.tttr=5s", NULL};
 
-    expect_errors_of(
-        NULL, sets,
-        "--set topics: the rows of topics can only stand in the configuration file\n"
-        "--set topics.ttr: the rows of topics can only stand in the configuration file\n"
-        "--set topics.tttr: unknown key; did you mean topics.ttr?\n");
+    expect(NULL, sets,
+           "--set topics: the rows of topics can only stand in the configuration file\n"
+           "--set topics.ttr: the rows of topics can only stand in the configuration file\n"
+           "--set topics.tttr: unknown key; did you mean topics.ttr?\n");
 }
 
 static void a_hundred_rows_are_possible(void **state)

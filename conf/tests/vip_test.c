@@ -13,23 +13,6 @@
     "http.listen: 0.0.0.0:8000\n"
 #define GOOD CLUSTER EVERYWHERE "vip.address: 10.0.0.100\n"
 
-static void expect(const char *yaml, const char *const *sets, const char *lines)
-{
-    struct conf_errors errors;
-    struct conf *conf = fixture_load(yaml, sets, &errors);
-
-    assert_string_equal(conf_errors_text(&errors), lines);
-    assert_null(conf);
-    conf_errors_fini(&errors);
-}
-
-static void expect_set(const char *yaml, const char *set, const char *line)
-{
-    const char *sets[] = {set, NULL};
-
-    expect(yaml, sets, line);
-}
-
 static void there_is_none_unless_it_is_wanted(void **state)
 {
     struct conf *conf = fixture_load_well(NULL, NULL);

@@ -63,6 +63,8 @@ CHECKS = [
           "and not enough with one"),
     Check("lease-two-ticks", "lease.pml", "FORMULA=5 ANY_FAULTS PING_EVERY=3", LEASE,
           "T is two ticks, so that a ping round takes the whole T/4"),
+    Check("lease-long", "lease.pml", "FORMULA=5 FAULTS=0 TOUCH_PART=13", LEASE,
+          "the lease ends T/12 later than T after u"),
     Check("lease-limit", "lease.pml", "FORMULA=5 FAULTS=2 KINDS=8", LEASE,
           "the limit: ZooKeeper's leader is frozen twice, thawed for just the two writes"),
 

@@ -28,11 +28,14 @@
  * FORMULA says which lease the node counts; see below.
  */
 #define T 12
-#define GAP 3         /* T/4: for the follower's report */
-#define APART 1       /* T/12: between an answer and the write that makes the lease */
-#define WRITE_PART 8  /* 2T/3 */
-#define TOUCH_PART 11 /* 0.95 T */
+#define GAP 3        /* T/4: for the follower's report */
+#define APART 1      /* T/12: between an answer and the write that makes the lease */
+#define WRITE_PART 8 /* 2T/3, where the lease counts from one request */
 #define AGED 15
+
+#ifndef TOUCH_PART
+#define TOUCH_PART T /* where it counts from u; the node counts 0.95 T, the rest is in reserve */
+#endif
 
 #ifndef PING_EVERY
 #define PING_EVERY 2 /* half a tick of ZooKeeper: here T is three ticks */
@@ -45,7 +48,6 @@
 #endif
 
 #define LEFT(part, since) (since < part -> part - since : 0)
-#define MIN(a, b) (a < b -> a : b)
 #define TOUCHED LEFT(TOUCH_PART, age[0])
 
 /* LAST: number of the last request. IS_WRITE: is request r a write. MAY_SEND: its condition. */
@@ -69,17 +71,17 @@
 #define LAST 1
 #define IS_WRITE(r) (r == 1)
 #define MAY_SEND(r) (r == 0 || age[0] >= GAP)
-#define LEASE MIN(LEFT(WRITE_PART, age[1]), TOUCHED)
+#define LEASE TOUCHED
 #elif FORMULA == ACKED
 #define LAST 1
 #define IS_WRITE(r) (r == 1)
 #define MAY_SEND(r) (r == 0 || (acked == 1 && since_ack >= GAP))
-#define LEASE MIN(LEFT(WRITE_PART, age[1]), TOUCHED)
+#define LEASE TOUCHED
 #elif FORMULA == PROVEN
 #define LAST 2
 #define IS_WRITE(r) (r >= 1)
 #define MAY_SEND(r) (r == 0 || (acked == r && since_ack >= (r == 1 -> GAP : APART)))
-#define LEASE MIN(LEFT(WRITE_PART, age[2]), TOUCHED)
+#define LEASE TOUCHED
 #endif
 
 #define PING 9 /* on `down`, beside committed writes; on `up` the reply that reports a touch */

@@ -10,12 +10,6 @@
 #include "ha/coord/zk_io.h"
 #include "ha/coord/zk_probe.h"
 
-static void zk_calls_init(struct zk_calls *z, struct coordinator *c, struct timers *timers);
-static void zk_calls_fini(struct zk_calls *z);
-static void zk_read(struct zk_calls *z, struct coord_call *call);
-static void zk_list(struct zk_calls *z, struct coord_call *call);
-static void zk_write(struct zk_calls *z, struct coord_call *call);
-
 #define AGAIN_MS     1000
 #define COMPLAINT_MS 30000
 
@@ -24,7 +18,9 @@ struct zk_coordinator {
     struct zk_options options;
     struct loop *loop;
     struct zk_io io;
-    struct zk_calls calls;
+    zhandle_t *handle;            /* while connected; NULL: calls end UNAVAILABLE */
+    const struct ACL_vector *acl; /* for znodes that are created */
+    struct later ended;           /* calls that end in a later turn */
     struct zk_closer closer;
     struct zk_probe probe;
     struct zk_conf conf;
@@ -76,7 +72,7 @@ static void connected(struct zk_coordinator *z)
     bool is_back = z->was_connected;
 
     z->was_connected = true;
-    z->calls.handle = z->io.handle;
+    z->handle = z->io.handle;
     z->io.why[0] = '\0';
     zk_probe_stop(&z->probe);
     timer_disarm(&z->loop->timers, &z->again);
@@ -125,7 +121,7 @@ static void reached(struct zk_coordinator *z)
 /* No call reaches a server until the session is connected again. */
 static void disconnected(struct zk_coordinator *z, enum coord_session to, const char *why)
 {
-    z->calls.handle = NULL;
+    z->handle = NULL;
     z->base.server[0] = '\0';
     enter(z, to, why);
 }
@@ -247,129 +243,11 @@ static void on_again(struct timer *timer)
     timer_arm(&z->loop->timers, &z->again, AGAIN_MS);
 }
 
-/* ---- the port ---- */
-
-static void open_session(struct coordinator *c)
-{
-    struct zk_coordinator *z = self_of(c);
-
-    z->was_connected = false;
-    z->complain_mono_ms = 0;
-    c->granted_ms = 0;
-    c->session = COORD_SESSION_CONNECTING;
-    set_why(z, "no server has answered yet");
-    resolve_start(&z->resolve, z->options.servers);
-    timer_arm(&z->loop->timers, &z->again, AGAIN_MS);
-}
-
-/* `left` stays until a server has confirmed the end of the session. */
-static void on_drained(struct zk_drain *d, bool is_over)
-{
-    struct zk_coordinator *z = CONTAINER_OF(d, struct zk_coordinator, io.drain);
-
-    if (!is_over)
-        LOG_WARN("zookeeper", "the session 0x%llx is left to expire: no server has ended it",
-                 (unsigned long long)z->base.leaving);
-    else if (z->base.left.session == z->base.leaving) /* no other session was left since */
-        z->base.left = (struct coord_credentials){0};
-    z->base.leaving = 0;
-}
-
-static void close_session(struct coordinator *c)
-{
-    struct zk_coordinator *z = self_of(c);
-
-    if (c->session == COORD_SESSION_CONNECTED || c->session == COORD_SESSION_CONNECTING)
-        c->left = c->credentials;
-    c->session = COORD_SESSION_CLOSED;
-    c->server[0] = c->why[0] = '\0';
-    z->calls.handle = NULL;
-    resolve_cancel(&z->resolve);
-    timer_disarm(&z->loop->timers, &z->again);
-    zk_probe_stop(&z->probe);
-    zk_conf_stop(&z->conf);
-    if (zk_io_stop(&z->io, z->options.session_ms))
-        c->leaving = c->credentials.session;
-    explicit_bzero(&c->credentials, sizeof(c->credentials));
-}
-
-static void read_znode(struct coordinator *c, struct coord_call *call)
-{
-    struct zk_coordinator *z = self_of(c);
-
-    zk_read(&z->calls, call);
-    zk_io_poke(&z->io);
-}
-
-static void list_znodes(struct coordinator *c, struct coord_call *call)
-{
-    struct zk_coordinator *z = self_of(c);
-
-    zk_list(&z->calls, call);
-    zk_io_poke(&z->io);
-}
-
-static void write_znodes(struct coordinator *c, struct coord_call *call)
-{
-    struct zk_coordinator *z = self_of(c);
-
-    zk_write(&z->calls, call);
-    zk_io_poke(&z->io);
-}
-
-/* At the server that this node is connected to, because that server surely answers. */
-static void end_session(struct coordinator *c, const struct coord_credentials *whose)
-{
-    struct zk_coordinator *z = self_of(c);
-    const char *servers = *c->server ? c->server : buf_text(&z->resolve.servers);
-
-    zk_closer_start(&z->closer, servers, whose, z->options.session_ms);
-}
-
-struct coordinator *zk_coordinator_new(const struct zk_options *options, struct loop *loop)
-{
-    static const struct coordinator_ops ops = {.open = open_session,
-                                               .close = close_session,
-                                               .read = read_znode,
-                                               .list = list_znodes,
-                                               .write = write_znodes,
-                                               .end_session = end_session};
-    struct zk_coordinator *z = calloc(1, sizeof(*z));
-
-    if (!z)
-        abort();
-    z->base.ops = &ops;
-    z->options = *options;
-    z->loop = loop;
-    zk_io_init(&z->io, loop, on_drained);
-    zk_calls_init(&z->calls, &z->base, &loop->timers);
-    z->calls.acl = *options->auth ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
-    zk_closer_init(&z->closer, loop, NULL);
-    zk_probe_init(&z->probe, loop);
-    zk_conf_init(&z->conf, loop, on_tick);
-    resolve_init(&z->resolve, loop, on_resolved);
-    timer_init(&z->again, on_again);
-    return &z->base;
-}
-
-void zk_coordinator_free(struct coordinator *c)
-{
-    struct zk_coordinator *z;
-
-    if (!c)
-        return;
-    z = self_of(c);
-    close_session(c);
-    zk_io_fini(&z->io);
-    zk_probe_fini(&z->probe);
-    explicit_bzero(&c->left, sizeof(c->left));
-    zk_closer_fini(&z->closer);
-    resolve_fini(&z->resolve);
-    zk_calls_fini(&z->calls);
-    free(z);
-}
-
-/* ---- zk_calls ---- */
+/* ---- calls ----
+ *
+ * A call ends from inside zookeeper_interest() or zookeeper_process() when a server answers or
+ * the connection is lost; in a later turn when it could not begin, or the handle is closed.
+ */
 
 /* A write under way: the library fills in the results when it is answered. */
 struct write {
@@ -415,7 +293,7 @@ static enum coord_status status_of(int code)
 
 static void end_later(struct coord_call *call, int code)
 {
-    struct zk_calls *z = call->private;
+    struct zk_coordinator *z = call->private;
 
     call->status = status_of(code);
     later_add(&z->ended, &call->link);
@@ -479,7 +357,7 @@ static void on_exists(int code, const struct Stat *stat, const void *data)
 {
     struct watched *watched = (struct watched *)data;
     struct coord_call *call = watched->call;
-    struct coordinator *c;
+    struct zk_coordinator *z;
     char *path;
 
     free(watched);
@@ -489,12 +367,12 @@ static void on_exists(int code, const struct Stat *stat, const void *data)
         end(call, code);
         return;
     }
-    c = ((struct zk_calls *)call->private)->coordinator;
+    z = call->private;
     path = strdup(call->path);
     if (!path)
         abort();
     end(call, ZNONODE);
-    c->on_change(c, path);
+    z->base.on_change(&z->base, path);
     free(path);
 }
 
@@ -539,7 +417,7 @@ static void *must(void *memory)
     return memory;
 }
 
-static void begin_calls(struct zk_calls *z, struct coord_call *call)
+static void begin_call(struct zk_coordinator *z, struct coord_call *call)
 {
     list_init(&call->link);
     call->private = z;
@@ -552,7 +430,17 @@ static void begin_calls(struct zk_calls *z, struct coord_call *call)
     call->list_number = 0;
 }
 
-static int read_watched(struct zk_calls *z, struct coord_call *call)
+/* Lets the library send the call, or ends the call that it does not take. */
+static void begun(struct coord_call *call, int error)
+{
+    struct zk_coordinator *z = call->private;
+
+    if (error != ZOK)
+        end_later(call, error);
+    zk_io_poke(&z->io);
+}
+
+static int read_watched(struct zk_coordinator *z, struct coord_call *call)
 {
     struct watched *watched = must(calloc(1, sizeof(*watched)));
     int error;
@@ -566,27 +454,27 @@ static int read_watched(struct zk_calls *z, struct coord_call *call)
     return error;
 }
 
-static void zk_read(struct zk_calls *z, struct coord_call *call)
+static void read_znode(struct coordinator *c, struct coord_call *call)
 {
+    struct zk_coordinator *z = self_of(c);
     int error = ZINVALIDSTATE;
 
-    begin_calls(z, call);
+    begin_call(z, call);
     if (z->handle)
         error = call->watches ? read_watched(z, call)
                               : zoo_aget(z->handle, call->path, 0, on_data, call);
-    if (error != ZOK)
-        end_later(call, error);
+    begun(call, error);
 }
 
-static void zk_list(struct zk_calls *z, struct coord_call *call)
+static void list_znodes(struct coordinator *c, struct coord_call *call)
 {
+    struct zk_coordinator *z = self_of(c);
     int error = ZINVALIDSTATE;
 
-    begin_calls(z, call);
+    begin_call(z, call);
     if (z->handle)
         error = zoo_aget_children2(z->handle, call->path, call->watches, on_names, call);
-    if (error != ZOK)
-        end_later(call, error);
+    begun(call, error);
 }
 
 static void translate(zoo_op_t *to, const struct coord_change *from,
@@ -612,13 +500,14 @@ static void translate(zoo_op_t *to, const struct coord_change *from,
     }
 }
 
-static void zk_write(struct zk_calls *z, struct coord_call *call)
+static void write_znodes(struct coordinator *c, struct coord_call *call)
 {
+    struct zk_coordinator *z = self_of(c);
     zoo_op_t ops[COORD_CHANGES_MAX];
     struct write *write;
     int error;
 
-    begin_calls(z, call);
+    begin_call(z, call);
     if (!z->handle) {
         end_later(call, ZINVALIDSTATE);
         return;
@@ -629,19 +518,105 @@ static void zk_write(struct zk_calls *z, struct coord_call *call)
         translate(&ops[i], &call->changes[i], z->acl);
     error =
         zoo_amulti(z->handle, (int)call->change_count, ops, write->results, on_written, write);
-    if (error != ZOK) {
+    if (error != ZOK)
         free(write);
-        end_later(call, error);
-    }
+    begun(call, error);
 }
 
-static void zk_calls_init(struct zk_calls *z, struct coordinator *c, struct timers *timers)
+/* ---- the port ---- */
+
+static void open_session(struct coordinator *c)
 {
-    *z = (struct zk_calls){.coordinator = c};
-    later_init(&z->ended, timers, tell);
+    struct zk_coordinator *z = self_of(c);
+
+    z->was_connected = false;
+    z->complain_mono_ms = 0;
+    c->granted_ms = 0;
+    c->session = COORD_SESSION_CONNECTING;
+    set_why(z, "no server has answered yet");
+    resolve_start(&z->resolve, z->options.servers);
+    timer_arm(&z->loop->timers, &z->again, AGAIN_MS);
 }
 
-static void zk_calls_fini(struct zk_calls *z)
+/* `left` stays until a server has confirmed the end of the session. */
+static void on_drained(struct zk_drain *d, bool is_over)
 {
+    struct zk_coordinator *z = CONTAINER_OF(d, struct zk_coordinator, io.drain);
+
+    if (!is_over)
+        LOG_WARN("zookeeper", "the session 0x%llx is left to expire: no server has ended it",
+                 (unsigned long long)z->base.leaving);
+    else if (z->base.left.session == z->base.leaving) /* no other session was left since */
+        z->base.left = (struct coord_credentials){0};
+    z->base.leaving = 0;
+}
+
+static void close_session(struct coordinator *c)
+{
+    struct zk_coordinator *z = self_of(c);
+
+    if (c->session == COORD_SESSION_CONNECTED || c->session == COORD_SESSION_CONNECTING)
+        c->left = c->credentials;
+    c->session = COORD_SESSION_CLOSED;
+    c->server[0] = c->why[0] = '\0';
+    z->handle = NULL;
+    resolve_cancel(&z->resolve);
+    timer_disarm(&z->loop->timers, &z->again);
+    zk_probe_stop(&z->probe);
+    zk_conf_stop(&z->conf);
+    if (zk_io_stop(&z->io, z->options.session_ms))
+        c->leaving = c->credentials.session;
+    explicit_bzero(&c->credentials, sizeof(c->credentials));
+}
+
+/* At the server that this node is connected to, because that server surely answers. */
+static void end_session(struct coordinator *c, const struct coord_credentials *whose)
+{
+    struct zk_coordinator *z = self_of(c);
+    const char *servers = *c->server ? c->server : buf_text(&z->resolve.servers);
+
+    zk_closer_start(&z->closer, servers, whose, z->options.session_ms);
+}
+
+struct coordinator *zk_coordinator_new(const struct zk_options *options, struct loop *loop)
+{
+    static const struct coordinator_ops ops = {.open = open_session,
+                                               .close = close_session,
+                                               .read = read_znode,
+                                               .list = list_znodes,
+                                               .write = write_znodes,
+                                               .end_session = end_session};
+    struct zk_coordinator *z = calloc(1, sizeof(*z));
+
+    if (!z)
+        abort();
+    z->base.ops = &ops;
+    z->options = *options;
+    z->loop = loop;
+    zk_io_init(&z->io, loop, on_drained);
+    later_init(&z->ended, &loop->timers, tell);
+    z->acl = *options->auth ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
+    zk_closer_init(&z->closer, loop, NULL);
+    zk_probe_init(&z->probe, loop);
+    zk_conf_init(&z->conf, loop, on_tick);
+    resolve_init(&z->resolve, loop, on_resolved);
+    timer_init(&z->again, on_again);
+    return &z->base;
+}
+
+void zk_coordinator_free(struct coordinator *c)
+{
+    struct zk_coordinator *z;
+
+    if (!c)
+        return;
+    z = self_of(c);
+    close_session(c);
+    zk_io_fini(&z->io);
+    zk_probe_fini(&z->probe);
+    explicit_bzero(&c->left, sizeof(c->left));
+    zk_closer_fini(&z->closer);
+    resolve_fini(&z->resolve);
     later_fini(&z->ended);
+    free(z);
 }

@@ -14,9 +14,6 @@
 #ifndef DUEQ_HA_COORD_ZK_CLIENT_H
 #define DUEQ_HA_COORD_ZK_CLIENT_H
 
-#include <zookeeper/zookeeper.h>
-
-#include "base/timer.h"
 #include "ha/coord/coordinator.h"
 
 struct loop;
@@ -33,24 +30,5 @@ struct coordinator *zk_coordinator_new(const struct zk_options *options, struct 
 /* For the end of the process, when the loop does not run any more: blocks for some 100 ms while
  * a session is being closed. After all calls have ended; NULL is fine. */
 void zk_coordinator_free(struct coordinator *c);
-
-/* Ends the session of a process that is proven dead. Blocks: for a process without a loop, such
- * as a child of the warden. Returns 0 when the session is over, also when it was before; 1 when
- * the deadline came first. `servers` may be names. */
-int zk_end_session_run(const char *servers, const struct coord_credentials *whose,
-                       int64_t deadline_ms);
-
-/* The port's calls as calls of ZooKeeper's client, and its answers as ours.
- *
- * A call ends from inside zookeeper_interest() or zookeeper_process() when a server answers or
- * the connection is lost; in a later turn when it could not begin, or the handle is closed.
- */
-
-struct zk_calls {
-    struct coordinator *coordinator; /* on_change */
-    zhandle_t *handle;               /* NULL: calls end UNAVAILABLE */
-    const struct ACL_vector *acl;    /* for znodes that are created */
-    struct later ended;
-};
 
 #endif

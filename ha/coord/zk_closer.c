@@ -6,7 +6,6 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/resolve.h"
-#include "ha/coord/zk_client.h"
 
 #define AGAIN_MS 50
 

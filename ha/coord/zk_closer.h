@@ -38,4 +38,10 @@ void zk_closer_fini(struct zk_closer *c); /* at any time but from inside on_idle
 void zk_closer_start(struct zk_closer *c, const char *servers,
                      const struct coord_credentials *whose, int64_t deadline_ms);
 
+/* The same for a process without a loop, such as a child of the warden: blocks. Returns 0 when
+ * the session is over, also when it was before; 1 when the deadline came first. `servers` may
+ * be names. */
+int zk_end_session_run(const char *servers, const struct coord_credentials *whose,
+                       int64_t deadline_ms);
+
 #endif

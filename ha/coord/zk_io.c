@@ -87,11 +87,6 @@ void zk_drain_init(struct zk_drain *d, struct loop *loop,
     timer_init(&d->timer, on_timer);
 }
 
-void zk_drain_fini(struct zk_drain *d)
-{
-    cut(d);
-}
-
 int zk_drain_prepare(int fd)
 {
     struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
@@ -112,11 +107,6 @@ void zk_drain_start(struct zk_drain *d, int fd, int64_t patience_ms)
     d->fd = fd;
     d->until_mono_ms = timers_now(&d->loop->timers) + patience_ms;
     timer_arm(&d->loop->timers, &d->timer, 0);
-}
-
-bool zk_drain_is_under_way(const struct zk_drain *d)
-{
-    return d->fd >= 0;
 }
 
 void zk_drain_wait(struct zk_drain *d, int64_t ms)

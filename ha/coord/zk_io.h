@@ -43,9 +43,6 @@ struct zk_drain {
 void zk_drain_init(struct zk_drain *d, struct loop *loop,
                    void (*on_end)(struct zk_drain *d, bool is_over));
 
-/* Cuts off a connection under way, without waiting and without on_end. Harmless twice. */
-void zk_drain_fini(struct zk_drain *d);
-
 /* Returns a copy of a connected socket for zk_drain_start(). To be called before the library
  * closes its own socket, which then does not block. If the network takes no bytes now, the
  * socket is shut altogether, because the library would wait for seconds to send; returns -1
@@ -54,9 +51,9 @@ int zk_drain_prepare(int fd);
 
 /* Takes `fd` over, after the library has closed its socket; cuts off a connection under way. */
 void zk_drain_start(struct zk_drain *d, int fd, int64_t patience_ms);
-bool zk_drain_is_under_way(const struct zk_drain *d);
 
-/* For a process whose loop does not run any more: blocks until the end, or for `ms`. */
+/* For a process whose loop does not run any more: blocks until the end, or for `ms`, and cuts
+ * the connection off, without on_end. Harmless twice. */
 void zk_drain_wait(struct zk_drain *d, int64_t ms);
 
 struct event;

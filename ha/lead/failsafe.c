@@ -33,7 +33,7 @@ static bool may_ask(const struct ha *ha)
     return membership_is_listed(&ha->membership) && v->members_timeout_ms >= ha_t(ha);
 }
 
-void ha_alone_tick(struct ha *ha, int64_t now)
+void ha_failsafe_tick(struct ha *ha, int64_t now)
 {
     int64_t next = ha->asked_boot_ms + ha_t(ha) / 6;
 
@@ -54,7 +54,7 @@ void ha_alone_tick(struct ha *ha, int64_t now)
         failsafe_begin(&ha->failsafe, ha_t(ha));
         next = now;
     }
-    membership_tell(&ha->membership, &ha->failsafe);
+    membership_add_others(&ha->membership, &ha->failsafe);
     context_wake_at(&ha->context, next);
     if (now >= next)
         ask_all(ha, now);
@@ -62,9 +62,9 @@ void ha_alone_tick(struct ha *ha, int64_t now)
 
 /* ---- the member's half ---- */
 
-/* A promise is always safe, but it keeps this node from standing, so a node with a quorum gives
- * none. A dead connection looks like a quorum until the client gives it up. To know sooner, a
- * node that is asked beats, and believes in its quorum for T/12 more. */
+/* A promise is always safe, but it keeps this node from campaigning, so a node with a quorum
+ * gives none. A dead connection looks like a quorum until the client gives it up. To know
+ * sooner, a node that is asked beats, and believes in its quorum for T/12 more. */
 static bool seems_to_have_quorum(struct ha *ha, int64_t now)
 {
     if (!context_is_connected(&ha->context) || heartbeat_is_late(&ha->heartbeat, now))
@@ -83,8 +83,9 @@ static uint64_t own_epoch(const struct ha *ha, const char *ensemble)
 
 /* No promise while this node leads or may have been elected, nor to a leader that it knows to
  * be deposed. */
-bool ha_answer_question(struct ha *ha, const struct peer_question *question)
+bool ha_answer_question(struct peers *p, const char *name, const struct peer_question *question)
 {
+    struct ha *ha = p->user;
     const struct token *t = &question->token;
     int64_t session_ms = ha_t(ha);
 
@@ -109,10 +110,8 @@ static bool owns_something(const struct ha *ha, int64_t session)
 {
     if (view_leader_is(&ha->view, session))
         return true;
-    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
-        const struct view_node *n = &ha->view.nodes[i];
-
-        if (n->is_used && n->node.is_here && n->node.owner == session)
+    VIEW_EACH_NODE (n, &ha->view) {
+        if (n->node.is_here && n->node.owner == session)
             return true;
     }
     return false;
@@ -120,8 +119,10 @@ static bool owns_something(const struct ha *ha, int64_t session)
 
 /* The session is ended at once and not in the tick, because no decision of this node depends on
  * it. A session's number is never reused, so even a stale view identifies the session. */
-void ha_note_death(struct ha *ha, const char *name, const struct coord_credentials *dead)
+void ha_note_death(struct peers *p, const char *name, const struct coord_credentials *dead)
 {
+    struct ha *ha = p->user;
+
     if (dead->session == 0 || dead->session == ha->session ||
         !owns_something(ha, dead->session))
         return;
@@ -137,7 +138,7 @@ void ha_note_death(struct ha *ha, const char *name, const struct coord_credentia
 
 static bool is_other(const struct ha *ha, const struct view_node *n)
 {
-    return n->is_used && strcmp(n->node.name, ha->options.node) != 0 && n->node.peer[0] &&
+    return strcmp(n->node.name, ha->options.node) != 0 && n->node.peer[0] &&
            (n->node.is_here ||
             (ha->view.member_count > 0 && view_is_member(&ha->view, n->node.name)));
 }
@@ -147,13 +148,11 @@ void ha_peers_tick(struct ha *ha)
     struct peer_name others[PEERS_MAX] = {0};
     unsigned count = 0;
 
-    for (unsigned i = 0; i < VIEW_NODES_MAX && count < PEERS_MAX; i++) {
-        const struct ha_node *n = &ha->view.nodes[i].node;
-
-        if (!is_other(ha, &ha->view.nodes[i]))
+    VIEW_EACH_NODE (n, &ha->view) {
+        if (count == PEERS_MAX || !is_other(ha, n))
             continue;
-        strcpy(others[count].name, n->name);
-        strcpy(others[count].address, n->peer);
+        strcpy(others[count].name, n->node.name);
+        strcpy(others[count].address, n->node.peer);
         count++;
     }
     if (count == ha->other_count && !memcmp(others, ha->others, sizeof(others)))

@@ -54,7 +54,7 @@ static void fenced(struct ha *ha, int64_t now)
             ha_history_note_left(ha, role_reason_word(ROLE_FENCED_REASON));
         if (seen->epoch > ha_fence(ha, ensemble))
             ha->fence = *seen;
-        ha->stands_from_boot_ms = ha->resumes_from_boot_ms = now + ha_t(ha);
+        ha->campaigns_from_boot_ms = ha->resumes_from_boot_ms = now + ha_t(ha);
     } else if (leads) {
         fenced_by_another_ensemble(ha, now);
         why = ROLE_OTHER_ENSEMBLE_REASON;
@@ -160,7 +160,7 @@ static const struct ha_node *successor(const struct ha *ha)
     return n && membership_can_lead(&ha->membership, &n->node, true) ? &n->node : NULL;
 }
 
-/* When that node may stand. A node that has just started waits 2T/3 (it could have promised)
+/* When that node may campaign. A node that has just started waits 2T/3 (it could have promised)
  * and has to prove a lease; a lead given away sooner would leave the cluster without a leader.
  */
 static int64_t settles_at(const struct ha *ha, const struct ha_node *n)
@@ -185,7 +185,7 @@ static void drain(struct ha *ha, enum role_reason why)
     ha_enter(ha, ROLE_DRAINING, why);
 }
 
-/* Can a node that the due request means stand as soon as the lead is free? For "*" any such
+/* Can a node that the due request means campaign as soon as the lead is free? For "*" any such
  * node will do, not only the best: a node that has been here for longer goes first. */
 static bool is_one_settled(struct ha *ha, const struct control *c, int64_t now)
 {
@@ -193,9 +193,7 @@ static bool is_one_settled(struct ha *ha, const struct control *c, int64_t now)
 
     if (strcmp(c->wanted, CONTROL_ANY) != 0)
         return is_settled(ha, successor(ha), now);
-    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
-        const struct view_node *n = &ha->view.nodes[i];
-
+    VIEW_EACH_NODE (n, &ha->view) {
         if (membership_is_candidate(&ha->membership, n) && is_settled(ha, &n->node, now))
             is_one = true;
     }
@@ -307,6 +305,6 @@ void ha_draining_tick(struct ha *ha, int64_t now)
     /* Requests that a silent Redis has not answered will be fenced when another node leads. */
     if (!ha->is_drained && ha->store_up && now < end)
         return;
-    ha->stood_back_until_boot_ms = now + ha_t(ha) / 2;
+    ha->yields_until_boot_ms = now + ha_t(ha) / 2;
     election_give_away(&ha->election);
 }

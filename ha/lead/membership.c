@@ -1,4 +1,4 @@
-/* Who may stand: the znode `members`, the names that this node has added, and who could lead
+/* Who may campaign: the znode `members`, the names that this node has added, and who could lead
  * now. Joining: the shared znodes, and the node's own.
  */
 #include "ha/lead/membership.h"
@@ -24,7 +24,7 @@ static void propose(struct membership *m, struct buf *text, const char *name)
 
 static bool is_new(const struct membership *m, const struct view_node *n)
 {
-    return n->is_used && n->node.is_here &&
+    return n->node.is_here &&
            (m->view->member_count == 0 || !view_is_member(m->view, n->node.name));
 }
 
@@ -37,9 +37,9 @@ void membership_propose(struct membership *m, int64_t session_ms, struct buf *te
     record_add_number(text, "timeout_ms", session_ms);
     for (unsigned i = 0; i < v->member_count; i++)
         propose(m, text, v->members[i]);
-    for (unsigned i = 0; i < VIEW_NODES_MAX && count < PEERS_MAX; i++) {
-        if (is_new(m, &v->nodes[i])) {
-            propose(m, text, v->nodes[i].node.name);
+    VIEW_EACH_NODE (n, v) {
+        if (count < PEERS_MAX && is_new(m, n)) {
+            propose(m, text, n->node.name);
             count++;
         }
     }
@@ -47,7 +47,7 @@ void membership_propose(struct membership *m, int64_t session_ms, struct buf *te
     view_refresh(v, VIEW_MEMBERS);
 }
 
-void membership_tell(const struct membership *m, struct failsafe *f)
+void membership_add_others(const struct membership *m, struct failsafe *f)
 {
     const struct view *v = m->view;
     const char *own = m->context->options->node;
@@ -76,13 +76,13 @@ static void membership_on_added(struct coord_request *request)
     struct membership *m = CONTAINER_OF(request, struct membership, adding);
 
     if (request->call.status != COORD_OK)
-        m->add_boot_ms = context_now(m->context) + context_session_ms(m->context) / 6;
+        m->add_boot_ms = context_retry_boot_ms(m->context);
 }
 
 static bool is_anybody_new(const struct membership *m)
 {
-    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
-        if (is_new(m, &m->view->nodes[i]))
+    VIEW_EACH_NODE (n, m->view) {
+        if (is_new(m, n))
             return true;
     }
     return false;
@@ -132,7 +132,7 @@ bool membership_can_lead(const struct membership *m, const struct ha_node *n, bo
 
 bool membership_is_candidate(const struct membership *m, const struct view_node *n)
 {
-    return n->is_used && strcmp(n->node.name, m->context->options->node) != 0 &&
+    return strcmp(n->node.name, m->context->options->node) != 0 &&
            membership_can_lead(m, &n->node, false);
 }
 
@@ -140,9 +140,7 @@ const struct ha_node *membership_best(const struct membership *m)
 {
     const struct ha_node *best = NULL;
 
-    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
-        const struct view_node *n = &m->view->nodes[i];
-
+    VIEW_EACH_NODE (n, m->view) {
         if (!membership_is_candidate(m, n))
             continue;
         if (!best || n->node.priority > best->priority ||
@@ -271,7 +269,7 @@ static void create(struct membership *m)
 
 static void retry_later(struct membership *m)
 {
-    m->retry_boot_ms = context_now(m->context) + context_session_ms(m->context) / 6;
+    m->retry_boot_ms = context_retry_boot_ms(m->context);
 }
 
 static void registered(struct membership *m)
@@ -421,7 +419,7 @@ void membership_begin(struct membership *m)
     m->retry_boot_ms = 0;
     m->rival = 0;
     /* Most often the state of Redis, which nodes/<node> shows, is about to be known. */
-    m->register_boot_ms = context_now(m->context) + context_session_ms(m->context) / 6;
+    m->register_boot_ms = context_retry_boot_ms(m->context);
 }
 
 void membership_init(struct membership *m, struct context *c, struct view *v)

@@ -1,11 +1,11 @@
-/* This node's own znode, and who may stand.
+/* This node's own znode, and who may campaign.
  *
  * Joining creates the znodes that the cluster lacks, one after the other, and nodes/<node>
  * last, which lives as long as the session. If nodes/<node> is there already, it belongs to
  * another session: that of this node's earlier process, which ends soon, or that of another
  * machine with the same name, which does not.
  *
- * `members` lists the nodes that may stand. The first election creates the list, leaders add
+ * `members` lists the nodes that may campaign. The first election creates the list, leaders add
  * names, `forget` removes a name. A name counts from the moment at which its addition is sent.
  * `members` also has the newest leader's T: a node that starts waits 2T/3, because it may have
  * promised to that leader. A leader writes its T when older leases are over.
@@ -15,7 +15,7 @@
 
 #include "ha/lead/lead.h"
 #include "ha/lead/view.h"
-#include "ha/rule/promise.h"
+#include "ha/rule/failsafe.h"
 
 struct membership {
     struct context *context;
@@ -73,15 +73,16 @@ void membership_lost(struct membership *m);
 /* Prints `members` with T, all members and all nodes that are here; those count from now on. */
 void membership_propose(struct membership *m, int64_t session_ms, struct buf *text);
 
-/* Is the list known, and this node on it? If not, nodes that this one does not know may stand.
+/* Is the list known, and this node on it? If not, nodes that this one does not know may
+ * campaign.
  */
 bool membership_is_listed(const struct membership *m);
 
 /* Is a node here that cannot become a member, because the list is full? */
 bool membership_is_full(const struct membership *m);
 
-/* Adds to `f` every other node that may stand, as far as this node can know. */
-void membership_tell(const struct membership *m, struct failsafe *f);
+/* Adds to `f` every other node that may campaign, as far as this node can know. */
+void membership_add_others(const struct membership *m, struct failsafe *f);
 
 /* Is the node here, a member, with a Redis that answers, and not barred by no_failover? */
 bool membership_can_lead(const struct membership *m, const struct ha_node *n, bool is_wanted);

@@ -14,7 +14,10 @@
 
 #define AT_SLACK_MS 5000 /* clocks differ, and a command takes a moment */
 
-enum status ha_request_refuse(struct ha_command *c, enum status status, const char *format, ...)
+static enum status refuse(struct ha_command *c, enum status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static enum status refuse(struct ha_command *c, enum status status, const char *format, ...)
 {
     va_list args;
 
@@ -59,14 +62,13 @@ static enum status check_target(struct ha_command *c, const char *name)
     const char *why;
 
     if (!n && (ha->view.member_count == 0 || !view_is_member(&ha->view, name)))
-        return ha_request_refuse(c, STATUS_NOT_FOUND, "there is no node %s in this cluster",
-                                 name);
+        return refuse(c, STATUS_NOT_FOUND, "there is no node %s in this cluster", name);
     if (!strcmp(name, leader(ha)))
-        return ha_request_refuse(c, STATUS_WRONG_STATE, "%s leads already", name);
+        return refuse(c, STATUS_WRONG_STATE, "%s leads already", name);
     if (c->at_wall_ms > 0)
         return STATUS_OK;
     why = n ? why_not(ha, &n->node, true) : "is not here";
-    return why ? ha_request_refuse(c, STATUS_WRONG_STATE, "%s %s", name, why) : STATUS_OK;
+    return why ? refuse(c, STATUS_WRONG_STATE, "%s %s", name, why) : STATUS_OK;
 }
 
 /* Checks that a node other than the leader could lead; else says what is wrong with each. */
@@ -77,11 +79,10 @@ static enum status check_any(struct ha_command *c)
 
     if (c->at_wall_ms > 0)
         return STATUS_OK;
-    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
-        const struct view_node *n = &ha->view.nodes[i];
+    VIEW_EACH_NODE (n, &ha->view) {
         const char *why;
 
-        if (!n->is_used || !strcmp(n->node.name, leader(ha)))
+        if (!strcmp(n->node.name, leader(ha)))
             continue;
         if (!(why = why_not(ha, &n->node, false)))
             return STATUS_OK;
@@ -121,21 +122,20 @@ static enum status take_pause(struct ha_command *c, struct control *control)
 
 static enum status take_resume(struct ha_command *c, struct control *control)
 {
-    (void)c;
     control->is_paused = false;
     return STATUS_OK;
 }
 
 static enum status refuse_beside_force(struct ha_command *c, const struct control *control)
 {
-    return ha_request_refuse(c, STATUS_WRONG_STATE, "a failover by force to %s is under way",
-                             control->wanted);
+    return refuse(c, STATUS_WRONG_STATE, "a failover by force to %s is under way",
+                  control->wanted);
 }
 
 static enum status take_cancel(struct ha_command *c, struct control *control)
 {
     if (!control->wanted[0])
-        return ha_request_refuse(c, STATUS_WRONG_STATE, "no switchover is wanted");
+        return refuse(c, STATUS_WRONG_STATE, "no switchover is wanted");
     if (control->is_forced)
         return refuse_beside_force(c, control);
     control_clear_request(control);
@@ -159,28 +159,27 @@ bool ha_is_leader_fenced(const struct ha *ha)
 
 static enum status refuse_fenced(struct ha_command *c)
 {
-    return ha_request_refuse(c, STATUS_WRONG_STATE,
-                             "Redis follows another ZooKeeper ensemble, and would refuse any "
-                             "leader of this one");
+    return refuse(c, STATUS_WRONG_STATE,
+                  "Redis follows another ZooKeeper ensemble, and would refuse any "
+                  "leader of this one");
 }
 
-/* Without a leader some node stands by itself unless failover is paused; the wanted node goes
- * first. */
+/* Without a leader some node campaigns by itself unless failover is paused; the wanted node
+ * goes first. */
 static enum status take_switchover(struct ha_command *c, struct control *control)
 {
     int64_t late_ms = now_wall_ms(c->ha) - c->at_wall_ms;
     enum status status;
 
     if (!leader(c->ha)[0] && !control->is_paused && !c->to[0])
-        return ha_request_refuse(c, STATUS_WRONG_STATE, "there is no leader now");
+        return refuse(c, STATUS_WRONG_STATE, "there is no leader now");
     if (ha_is_leader_fenced(c->ha))
         return refuse_fenced(c);
     if (control->is_forced)
         return refuse_beside_force(c, control);
     if (c->at_wall_ms > 0 && late_ms > AT_SLACK_MS)
-        return ha_request_refuse(c, STATUS_WRONG_STATE,
-                                 "that time is over, by %lld s on the clock of %s",
-                                 (long long)(late_ms / 1000), c->ha->options.node);
+        return refuse(c, STATUS_WRONG_STATE, "that time is over, by %lld s on the clock of %s",
+                      (long long)(late_ms / 1000), c->ha->options.node);
     status = c->to[0] ? check_target(c, c->to) : check_any(c);
     if (status == STATUS_OK)
         want(c, control, c->to);
@@ -196,13 +195,14 @@ static enum status take_failover(struct ha_command *c, struct control *control)
         return refuse_fenced(c);
     status = to[0] ? check_target(c, to) : check_any(c);
     if (status == STATUS_OK && !to[0])
-        status = ha_request_refuse(c, STATUS_WRONG_STATE, "no other node could lead now");
+        status = refuse(c, STATUS_WRONG_STATE, "no other node could lead now");
     if (status == STATUS_OK)
         want(c, control, to);
     return status;
 }
 
-enum status ha_request_take(struct ha_command *c, struct control *control)
+/* Changes `control` as the command wants, or says why that is not possible now. */
+static enum status take(struct ha_command *c, struct control *control)
 {
     static enum status (*const takes[])(struct ha_command *, struct control *) = {
         [HA_SWITCHOVER] = take_switchover, [HA_FAILOVER] = take_failover,
@@ -219,9 +219,9 @@ void ha_request_tick(struct ha *ha)
 {
     const struct control *c = &ha->view.control;
 
-    if (!view_is_fresh(&ha->view, VIEW_CONTROL) || c->is_paused == ha->is_pause_told)
+    if (!view_is_fresh(&ha->view, VIEW_CONTROL) || c->is_paused == ha->is_pause_logged)
         return;
-    ha->is_pause_told = c->is_paused;
+    ha->is_pause_logged = c->is_paused;
     if (c->is_paused)
         LOG_WARN("ha",
                  "automatic failover is paused (asked of node %s): nobody takes over from a "
@@ -245,9 +245,7 @@ static void end(struct ha_command *c, enum status status)
 /* Does the request mean the same whatever has changed meanwhile? Then it is tried again. */
 static bool is_repeated(const struct ha_command *c)
 {
-    static const bool of[] = {[HA_PAUSE] = true, [HA_RESUME] = true, [HA_FORGET] = true};
-
-    return c->request < sizeof(of) / sizeof(*of) && of[c->request] &&
+    return (c->request == HA_PAUSE || c->request == HA_RESUME || c->request == HA_FORGET) &&
            c->call.status == COORD_BAD_VERSION &&
            context_now(&c->ha->context) < c->until_boot_ms;
 }
@@ -272,19 +270,19 @@ static void on_done(struct coord_call *call)
         break;
     case COORD_UNKNOWN:
     case COORD_EXPIRED:
-        end(c, ha_request_refuse(c, STATUS_UNKNOWN,
-                                 "ZooKeeper did not answer; it may have been taken down"));
+        end(c,
+            refuse(c, STATUS_UNKNOWN, "ZooKeeper did not answer; it may have been taken down"));
         break;
     case COORD_UNAVAILABLE:
-        end(c, ha_request_refuse(c, STATUS_UNAVAILABLE, "ZooKeeper is away"));
+        end(c, refuse(c, STATUS_UNAVAILABLE, "ZooKeeper is away"));
         break;
     case COORD_BAD_VERSION:
-        end(c, ha_request_refuse(c, STATUS_WRONG_STATE,
-                                 "the cluster has just changed; look and try again"));
+        end(c,
+            refuse(c, STATUS_WRONG_STATE, "the cluster has just changed; look and try again"));
         break;
     default:
-        end(c, ha_request_refuse(c, STATUS_UNAVAILABLE, "ZooKeeper refused it: %s",
-                                 coord_status_word(call->status)));
+        end(c, refuse(c, STATUS_UNAVAILABLE, "ZooKeeper refused it: %s",
+                      coord_status_word(call->status)));
     }
 }
 
@@ -308,7 +306,7 @@ static struct coord_change change_of(const struct ha *ha, enum coord_change_kind
 static enum status begin_control(struct ha_command *c)
 {
     struct control control = c->ha->view.control;
-    enum status status = ha_request_take(c, &control);
+    enum status status = take(c, &control);
 
     if (status != STATUS_OK)
         return status;
@@ -326,9 +324,9 @@ static enum status begin_forget(struct ha_command *c)
     const struct view_node *n = view_find(v, c->to);
 
     if (v->member_count == 0 || !view_is_member(v, c->to))
-        return ha_request_refuse(c, STATUS_NOT_FOUND, "%s is no member", c->to);
+        return refuse(c, STATUS_NOT_FOUND, "%s is no member", c->to);
     if (n && n->node.is_here)
-        return ha_request_refuse(c, STATUS_WRONG_STATE, "%s is here; stop it first", c->to);
+        return refuse(c, STATUS_WRONG_STATE, "%s is here; stop it first", c->to);
     buf_clear(&c->text);
     if (v->members_timeout_ms)
         record_add_number(&c->text, "timeout_ms", v->members_timeout_ms);
@@ -376,7 +374,7 @@ static void end_all(struct ha *ha, enum status status, const char *why)
     while ((link = list_pop(&ha->commands))) {
         struct ha_command *c = CONTAINER_OF(link, struct ha_command, link);
 
-        end(c, ha_request_refuse(c, status, "%s", why));
+        end(c, refuse(c, status, "%s", why));
     }
 }
 
@@ -392,8 +390,7 @@ static void end_late(struct ha *ha, int64_t now)
             return;
         }
         list_remove(link);
-        end(c, ha_request_refuse(c, STATUS_UNAVAILABLE,
-                                 "the state of the cluster could not be read"));
+        end(c, refuse(c, STATUS_UNAVAILABLE, "the state of the cluster could not be read"));
     }
 }
 

@@ -7,11 +7,6 @@
 
 #define LEAVE_MAX_MS 500
 
-static int64_t later(const struct scanners *s)
-{
-    return context_now(s->context) + context_session_ms(s->context) / 6;
-}
-
 /* ---- the own znode ---- */
 
 static void on_created(struct scanners *s, enum coord_status status)
@@ -21,7 +16,7 @@ static void on_created(struct scanners *s, enum coord_status status)
     else if (status == COORD_EXISTS)
         s->own = SCANNERS_UNSURE;
     else
-        s->own_retry_boot_ms = later(s);
+        s->own_retry_boot_ms = context_retry_boot_ms(s->context);
     s->membership->lacks_parent |= status == COORD_NO_NODE;
 }
 
@@ -52,7 +47,7 @@ static void on_deleted(struct scanners *s, enum coord_status status)
     if (status == COORD_OK || status == COORD_NO_NODE)
         is_gone(s);
     else
-        s->own_retry_boot_ms = later(s);
+        s->own_retry_boot_ms = context_retry_boot_ms(s->context);
 }
 
 /* The znode of another session is not ours; most often that is an earlier process of this node,
@@ -68,7 +63,7 @@ static void on_read(struct scanners *s, const struct coord_call *call)
     else if (call->status == COORD_NO_NODE)
         is_gone(s);
     if (call->status != COORD_NO_NODE)
-        s->own_retry_boot_ms = later(s);
+        s->own_retry_boot_ms = context_retry_boot_ms(s->context);
 }
 
 static void on_own(struct coord_request *request)
@@ -208,7 +203,7 @@ static void on_list(struct coord_request *request)
     s->is_list_denied = call->status == COORD_DENIED;
     if (call->status != COORD_OK) {
         s->is_stale = true;
-        s->list_retry_boot_ms = later(s);
+        s->list_retry_boot_ms = context_retry_boot_ms(s->context);
         s->membership->lacks_parent |= call->status == COORD_NO_NODE;
         return;
     }
@@ -232,14 +227,12 @@ static void list_tick(struct scanners *s, int64_t now)
 
 static const char *node_of_the_other_kind(const struct scanners *s)
 {
-    const struct view *v = s->membership->view;
+    const struct ha_options *o = s->context->options;
 
-    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
-        const struct ha_node *n = &v->nodes[i].node;
-
-        if (v->nodes[i].is_used && n->is_here && n->shares != s->context->options->shares &&
-            strcmp(n->name, s->context->options->node) != 0)
-            return n->name;
+    VIEW_EACH_NODE (n, s->membership->view) {
+        if (n->node.is_here && n->node.shares != o->shares &&
+            strcmp(n->node.name, o->node) != 0)
+            return n->node.name;
     }
     return NULL;
 }
@@ -283,7 +276,7 @@ static void log_list(const struct scanners *s)
     buf_fini(&text);
 }
 
-void scanners_tell(struct scanners *s)
+void scanners_report(struct scanners *s)
 {
     const struct ha_options *o = s->context->options;
     const char *nodes[SCANNERS_MAX];

@@ -24,7 +24,7 @@ struct scanners {
     struct context *context;
     struct membership *membership;
     bool is_wanted;
-    bool is_cut_off; /* Redis answers only other nodes, which scan in its place (standby.c) */
+    bool is_cut_off; /* Redis answers only other nodes, which scan instead of it (standby.c) */
     bool is_leaving; /* for good */
     int64_t leave_by_boot_ms;
 
@@ -58,7 +58,7 @@ void scanners_changed(struct scanners *s, const char *path); /* a watch's notice
 /* Creates or deletes the own znode; reads the list when it is stale. Without ha_options.shares
  * it only looks for nodes of the other kind. */
 void scanners_tick(struct scanners *s, int64_t now_boot_ms);
-void scanners_tell(struct scanners *s); /* on_scanners, if there is news */
+void scanners_report(struct scanners *s); /* on_scanners, if there is news */
 
 /* Deletes the own znode for good. scanners_has_left() says when to stop waiting: the deletion
  * is acknowledged, the connection is lost, or T/4 is over (half a second at most). */

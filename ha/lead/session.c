@@ -20,9 +20,9 @@ void ha_refuse(struct ha *ha, const char *format, ...)
         LOG_ERROR("ha", "%s", why);
     memcpy(ha->refused, why, sizeof(why));
     ha->refused_for = HA_REFUSED_SETUP;
-    if (ha->has_joined || ha->is_refused_told)
+    if (ha->has_joined || ha->is_refused_reported)
         return;
-    ha->is_refused_told = true;
+    ha->is_refused_reported = true;
     ha->options.on_refused(ha->options.arg, ha->refused);
 }
 
@@ -159,12 +159,12 @@ static void begin_session(struct ha *ha)
     membership_begin(&ha->membership);
     scanners_begin(&ha->scanners);
     election_begin(&ha->election);
-    peers_tell(ha->peers, &c->credentials);
+    peers_report(ha->peers, &c->credentials);
 }
 
-void ha_note_session(struct ha *ha)
+void ha_note_session(struct coordinator *c)
 {
-    const struct coordinator *c = ha->context.coordinator;
+    struct ha *ha = c->user;
 
     LOG_INFO("ha", "ZooKeeper: %s %s%s", coord_session_word(c->session), c->server, c->why);
     if (c->session == COORD_SESSION_CONNECTED) {

@@ -1,5 +1,5 @@
-/* A node that does not lead: it joins, stands when the lead is free, and takes up a lead that
- * is its own as soon as it has proven a lease on it.
+/* A node that does not lead: it joins, campaigns when the lead is free, and takes up a lead
+ * that is its own as soon as it has proven a lease on it.
  *
  * Also a node whose Redis does not answer while another node's does. It alone is cut off, so
  * the lead and its shares of the topics go to the others. A Redis that stands still does so for
@@ -51,11 +51,10 @@ bool ha_is_store_away(struct ha *ha, int64_t now)
 /* Is there another node with a Redis that answers, and that scans? It would get the shares. */
 static bool has_another_its_redis(const struct ha *ha)
 {
-    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
-        const struct ha_node *n = &ha->view.nodes[i].node;
-
-        if (ha->view.nodes[i].is_used && n->is_here && n->store_up &&
-            strcmp(n->name, ha->options.node) != 0 && scanners_have(&ha->scanners, n->name))
+    VIEW_EACH_NODE (n, &ha->view) {
+        if (n->node.is_here && n->node.store_up &&
+            strcmp(n->node.name, ha->options.node) != 0 &&
+            scanners_have(&ha->scanners, n->node.name))
             return true;
     }
     return false;
@@ -104,7 +103,7 @@ static const char *why_give_away(const struct ha *ha, int64_t now)
     if (is_outdated(ha))
         return "Redis has seen a higher epoch";
     if (failsafe_has_promised(&ha->promise, now) && !ha->lead.is_forced)
-        return "it has promised not to stand";
+        return "it has promised not to campaign";
     if (now > since + ha_t(ha))
         return "no lease was proven in time";
     return NULL;
@@ -114,7 +113,7 @@ static const char *why_give_away(const struct ha *ha, int64_t now)
 static bool is_known_lead(const struct ha *ha)
 {
     return ha->role.state == ROLE_OFFLINE ||
-           (ha->has_won_told && token_equal(&ha->won, &ha->lead.token));
+           (ha->has_won_reported && token_equal(&ha->won, &ha->lead.token));
 }
 
 /* A lead is taken up again only with T/4 of lease ahead: the first lease after the servers have
@@ -134,7 +133,7 @@ static void lead_tick(struct ha *ha, int64_t now)
         return;
     if (why) {
         LOG_DEBUG("ha", "gives the lead away: %s", why);
-        ha->stood_back_until_boot_ms = now + ha_t(ha) / 2;
+        ha->yields_until_boot_ms = now + ha_t(ha) / 2;
         election_give_away(&ha->election);
         return;
     }
@@ -179,7 +178,7 @@ void ha_offline_tick(struct ha *ha, int64_t now)
     ha_enter(ha, ROLE_STANDBY, ROLE_JOINED_REASON);
 }
 
-/* ---- standing ---- */
+/* ---- campaigning ---- */
 
 static const struct control *control(const struct ha *ha)
 {
@@ -214,17 +213,17 @@ static bool is_able(const struct ha *ha, int64_t now)
            view_is_member(&ha->view, ha->options.node);
 }
 
-static bool may_stand(struct ha *ha, int64_t now)
+static bool may_campaign(struct ha *ha, int64_t now)
 {
     bool wanted = is_wanted(ha, now);
 
     if (now < ha->promise.until_boot_ms)
         context_wake_at(&ha->context, ha->promise.until_boot_ms);
-    if (now < ha->stands_from_boot_ms)
-        context_wake_at(&ha->context, ha->stands_from_boot_ms);
+    if (now < ha->campaigns_from_boot_ms)
+        context_wake_at(&ha->context, ha->campaigns_from_boot_ms);
     return !view_has_leader(&ha->view) && (wanted || !control(ha)->is_paused) &&
            (wanted || !ha->options.no_failover) && !failsafe_has_promised(&ha->promise, now) &&
-           now >= ha->stands_from_boot_ms;
+           now >= ha->campaigns_from_boot_ms;
 }
 
 /* 0 to T/20: longer the further this node's priority is below that of the best node. */
@@ -254,16 +253,16 @@ static int64_t delay(const struct ha *ha, int64_t now)
 {
     if (is_wanted(ha, now) && strcmp(control(ha)->wanted, CONTROL_ANY) != 0)
         return 0;
-    if (is_another_wanted(ha, now) || now < ha->stood_back_until_boot_ms)
+    if (is_another_wanted(ha, now) || now < ha->yields_until_boot_ms)
         return ha_t(ha) / 2;
     return delay_by_lease(ha, now) + delay_by_priority(ha) + delay_by_address(ha);
 }
 
-static void stand(struct ha *ha, int64_t now)
+static void campaign(struct ha *ha, int64_t now)
 {
     int64_t at;
 
-    if (!may_stand(ha, now)) {
+    if (!may_campaign(ha, now)) {
         ha->able_since_boot_ms = 0;
         return;
     }
@@ -276,7 +275,7 @@ static void stand(struct ha *ha, int64_t now)
 }
 
 /* The leader is asked first: it has T/3 to give the lead away gracefully. */
-static void stand_by_force(struct ha *ha, int64_t now)
+static void campaign_by_force(struct ha *ha, int64_t now)
 {
     int32_t version = ha->view.items[VIEW_CONTROL].version;
 
@@ -294,7 +293,7 @@ static void note_successor(struct ha *ha)
 {
     if (view_is_fresh(&ha->view, VIEW_LEADER) && view_has_leader(&ha->view) &&
         !view_leader_is(&ha->view, ha->session))
-        ha->stood_back_until_boot_ms = 0;
+        ha->yields_until_boot_ms = 0;
 }
 
 void ha_standby_tick(struct ha *ha, int64_t now)
@@ -318,9 +317,9 @@ void ha_standby_tick(struct ha *ha, int64_t now)
     if (!knows_all(ha))
         return; /* an item is being read again: able_since_boot_ms stays */
     if (by_force) {
-        stand_by_force(ha, now);
+        campaign_by_force(ha, now);
     } else {
         ha->force_since_boot_ms = 0;
-        stand(ha, now);
+        campaign(ha, now);
     }
 }

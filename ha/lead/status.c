@@ -31,15 +31,16 @@ static void note_unlisted(struct ha *ha, int64_t now)
         ha->unlisted_since_boot_ms = now;
 }
 
-/* With round trips above T/8 the lease gets short, above T/6 there is none. The fault is
- * reported from T/6 on, with the round trip of that moment, until it is T/8 or less. */
+/* With round trips above T/9 less than T/4 of the lease is left when it is proven; above T/8
+ * the lease ends in each beat, and nobody can take a lead up (rule/lease.h). The fault is
+ * reported from there on, with the round trip of that moment, until it is T/9 or less. */
 static void note_rtt(struct ha *ha)
 {
     int64_t rtt_ms = heartbeat_rtt_ms(&ha->heartbeat);
 
-    if (rtt_ms <= ha_t(ha) / 8)
+    if (rtt_ms <= ha_t(ha) / 9)
         ha->long_rtt_ms = 0;
-    else if (rtt_ms > ha_t(ha) / 6 && !ha->long_rtt_ms)
+    else if (rtt_ms > ha_t(ha) / 8 && !ha->long_rtt_ms)
         ha->long_rtt_ms = rtt_ms;
 }
 
@@ -56,11 +57,8 @@ static bool is_no_member_here(const struct ha *ha)
 {
     const struct view_node *own = view_find(&ha->view, ha->options.node);
 
-    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
-        const struct view_node *n = &ha->view.nodes[i];
-
-        if (n->is_used && (!n->znode.is_known ||
-                           (n->node.is_here && view_is_member(&ha->view, n->node.name))))
+    VIEW_EACH_NODE (n, &ha->view) {
+        if (!n->znode.is_known || (n->node.is_here && view_is_member(&ha->view, n->node.name)))
             return false;
     }
     return own && own->node.is_here;
@@ -214,12 +212,9 @@ static unsigned show_nodes(const struct ha *ha)
     const struct view *v = &ha->view;
     unsigned count = 0;
 
-    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
-        const struct ha_node *n = &v->nodes[i].node;
-
-        if (v->nodes[i].is_used &&
-            (n->is_here || (v->member_count > 0 && view_is_member(v, n->name))))
-            add_node(ha, &count, n);
+    VIEW_EACH_NODE (n, v) {
+        if (n->node.is_here || (v->member_count > 0 && view_is_member(v, n->node.name)))
+            add_node(ha, &count, &n->node);
     }
     for (unsigned i = 0; i < v->member_count; i++) {
         struct ha_node gone = {.is_here = false};
@@ -267,7 +262,7 @@ void ha_status(const struct ha *ha, struct ha_status *s)
         .session_why = c->why,
         .granted_ms = c->granted_ms,
         .tick_ms = c->tick_ms,
-        .alone_ms = ha->alone_since_boot_ms ? now - ha->alone_since_boot_ms : 0,
+        .leaderless_ms = ha->leaderless_since_boot_ms ? now - ha->leaderless_since_boot_ms : 0,
         .is_flapping = ha->is_flapping,
         .is_mixed = ha->scanners.is_mixed,
         .is_fenced = ha->refused[0] && ha->refused_for == HA_REFUSED_FENCED,
@@ -280,7 +275,7 @@ void ha_status(const struct ha *ha, struct ha_status *s)
         .reconnects = ha->reconnects,
         .without_leader_total_ms =
             ha->without_leader_ms +
-            (ha->alone_since_boot_ms ? (uint64_t)(now - ha->alone_since_boot_ms) : 0),
+            (ha->leaderless_since_boot_ms ? (uint64_t)(now - ha->leaderless_since_boot_ms) : 0),
         .last_failover_ms = ha->last_failover_ms,
         .peer_deaths = ha->peer_deaths,
     };
@@ -336,19 +331,19 @@ static void note_end(struct ha *ha)
 }
 
 /* Since when a leader that was seen is seen no more. */
-static int64_t alone_since(const struct ha *ha, int64_t now)
+static int64_t leaderless_since(const struct ha *ha, int64_t now)
 {
     bool was_silent = now >= ha->beat_boot_ms + ha_t(ha) / 2;
 
-    if (ha->alone_since_boot_ms)
-        return ha->alone_since_boot_ms;
+    if (ha->leaderless_since_boot_ms)
+        return ha->leaderless_since_boot_ms;
     return was_silent && ha->beat_boot_ms < ha->leader_seen_boot_ms ? ha->beat_boot_ms
                                                                     : ha->leader_seen_boot_ms;
 }
 
 /* A lead taken up again is news only after OFFLINE, when its lease was over. A fenced leader
  * tries again every few seconds, which is not reported each time. */
-static bool was_told(const struct ha *ha, bool is_again)
+static bool was_reported(const struct ha *ha, bool is_again)
 {
     return is_again && (ha->has_pending || ha->role.state != ROLE_OFFLINE);
 }
@@ -356,14 +351,14 @@ static bool was_told(const struct ha *ha, bool is_again)
 void ha_history_note_lead(struct ha *ha, enum role_reason why, int64_t now)
 {
     struct ha_transition *t = &ha->pending;
-    bool is_again = ha->has_won_told && token_equal(&ha->won, &ha->lead.token);
+    bool is_again = ha->has_won_reported && token_equal(&ha->won, &ha->lead.token);
 
-    if (was_told(ha, is_again))
+    if (was_reported(ha, is_again))
         return;
     if (why == ROLE_RESUMED_REASON && !is_again)
         why = ROLE_ELECTED_REASON; /* it was elected and did not know */
     note_end(ha);
-    ha->has_won_told = true;
+    ha->has_won_reported = true;
     ha->won = ha->lead.token;
     *t = (struct ha_transition){.at_wall_ms = ha->options.now_wall_ms(ha->options.arg),
                                 .epoch = ha->lead.token.epoch,
@@ -371,7 +366,7 @@ void ha_history_note_lead(struct ha *ha, enum role_reason why, int64_t now)
     snprintf(t->node, sizeof(t->node), "%s", ha->options.node);
     snprintf(t->reason, sizeof(t->reason), "%s", role_reason_word(why));
     if (ha->has_seen_leader)
-        t->without_leader_ms = ha->last_failover_ms = now - alone_since(ha, now);
+        t->without_leader_ms = ha->last_failover_ms = now - leaderless_since(ha, now);
     ha->has_pending = true;
 }
 
@@ -490,16 +485,16 @@ static bool is_leader_seen(const struct ha *ha, int64_t now)
 static void note_leader(struct ha *ha, int64_t now)
 {
     if (is_leader_seen(ha, now)) {
-        if (ha->alone_since_boot_ms)
-            ha->without_leader_ms += (uint64_t)(now - ha->alone_since_boot_ms);
+        if (ha->leaderless_since_boot_ms)
+            ha->without_leader_ms += (uint64_t)(now - ha->leaderless_since_boot_ms);
         ha->has_seen_leader = true;
         ha->leader_seen_boot_ms = now;
-        ha->alone_since_boot_ms = 0;
-    } else if (!ha->alone_since_boot_ms) {
+        ha->leaderless_since_boot_ms = 0;
+    } else if (!ha->leaderless_since_boot_ms) {
         if (ha->has_seen_leader)
-            ha->alone_since_boot_ms = alone_since(ha, now);
+            ha->leaderless_since_boot_ms = leaderless_since(ha, now);
         else if (view_is_fresh(&ha->view, VIEW_LEADER) || now >= ha->started_boot_ms + ha_t(ha))
-            ha->alone_since_boot_ms = now;
+            ha->leaderless_since_boot_ms = now;
     }
 }
 

@@ -130,7 +130,7 @@ static bool take(struct view *v, struct view_znode *z)
         z->is_stale = true;
         if (coord_request_is_answered(&z->request)) {
             z->is_denied = call->status == COORD_DENIED;
-            z->retry_boot_ms = context_now(v->context) + context_session_ms(v->context) / 6;
+            z->retry_boot_ms = context_retry_boot_ms(v->context);
         }
         return false;
     }
@@ -169,17 +169,8 @@ static void on_node(struct coord_request *request)
         n->node.is_here = false;
 }
 
-static struct view_node *find(struct view *v, const char *name)
-{
-    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
-        if (v->nodes[i].is_used && !strcmp(v->nodes[i].node.name, name))
-            return &v->nodes[i];
-    }
-    return NULL;
-}
-
-/* A place for a new node: never used, or of a node that has gone. NULL: there are too many. */
-static struct view_node *place(struct view *v)
+/* A slot for a new node: never used, or of a node that has gone. NULL: there are too many. */
+static struct view_node *free_slot(struct view *v)
 {
     struct view_node *old = NULL;
 
@@ -205,9 +196,9 @@ static void znode_init(struct view *v, struct view_znode *z,
 
 static void note_node(struct view *v, const char *name)
 {
-    struct view_node *n = find(v, name);
+    struct view_node *n = (struct view_node *)view_find(v, name);
 
-    if (!n && strlen(name) <= HA_NODE_MAX && (n = place(v))) {
+    if (!n && strlen(name) <= HA_NODE_MAX && (n = free_slot(v))) {
         memset(n, 0, sizeof(*n));
         n->is_used = true;
         snprintf(n->node.name, sizeof(n->node.name), "%s", name);
@@ -233,8 +224,8 @@ static void on_list(struct coord_request *request)
     for (unsigned i = 0; i < VIEW_NODES_MAX; i++)
         v->nodes[i].is_listed = false;
     for (unsigned i = 0; i < count; i++) {
-        if ((n = find(v, request->call.names[i])))
-            n->is_listed = true; /* so no new node gets its place */
+        if ((n = (struct view_node *)view_find(v, request->call.names[i])))
+            n->is_listed = true; /* so no new node gets its slot */
     }
     for (unsigned i = 0; i < count; i++)
         note_node(v, request->call.names[i]);
@@ -360,9 +351,9 @@ const char *view_denied(const struct view *v)
 
 const char *view_denied_node(const struct view *v)
 {
-    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
-        if (v->nodes[i].is_used && v->nodes[i].znode.is_denied)
-            return v->nodes[i].znode.path;
+    VIEW_EACH_NODE (n, v) {
+        if (n->znode.is_denied)
+            return n->znode.path;
     }
     return NULL;
 }
@@ -393,7 +384,11 @@ bool view_is_member(const struct view *v, const char *name)
 
 const struct view_node *view_find(const struct view *v, const char *name)
 {
-    return find((struct view *)v, name);
+    VIEW_EACH_NODE (n, v) {
+        if (!strcmp(n->node.name, name))
+            return n;
+    }
+    return NULL;
 }
 
 int64_t view_longest_session_ms(const struct view *v)
@@ -404,9 +399,9 @@ int64_t view_longest_session_ms(const struct view *v)
         longest = v->leader.timeout_ms;
     if (v->members_timeout_ms > longest)
         longest = v->members_timeout_ms;
-    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
-        if (v->nodes[i].is_used && v->nodes[i].timeout_ms > longest)
-            longest = v->nodes[i].timeout_ms;
+    VIEW_EACH_NODE (n, v) {
+        if (n->timeout_ms > longest)
+            longest = n->timeout_ms;
     }
     return longest;
 }

@@ -78,6 +78,12 @@ struct view {
     struct transitions history;
 };
 
+/* All nodes that are known. */
+#define VIEW_EACH_NODE(n, v)                                                           \
+    for (const struct view_node *n = (v)->nodes; n < (v)->nodes + VIEW_NODES_MAX; n++) \
+        if (!n->is_used) {                                                             \
+        } else
+
 void view_init(struct view *v, struct context *c);
 void view_forget(struct view *v); /* another session: nothing is known */
 

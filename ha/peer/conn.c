@@ -12,6 +12,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define WARNING_MS 60000
+
+bool peer_may_warn(const struct peer_self *self, int64_t *next_mono_ms)
+{
+    int64_t now = timers_now(&self->loop->timers);
+
+    if (now < *next_mono_ms)
+        return false;
+    *next_mono_ms = now + WARNING_MS;
+    return true;
+}
+
 void peer_auth_prove(const char *secret, enum peer_side side, const struct peer_hellos *hellos,
                      unsigned char mac[PEER_MAC_BYTES])
 {

@@ -10,6 +10,26 @@
 #include "base/loop.h"
 #include "ha/peer/wire.h"
 
+/* ---- shared by all parts of the peer link ---- */
+
+/* This process. */
+struct peer_self {
+    struct loop *loop;
+    struct peers *port;
+    const char *node;
+    const char *secret;
+    uint64_t incarnation;
+    int64_t handshake_ms; /* limit from the first packet to the last proof */
+    int64_t silence_ms;   /* a connection silent for this time is closed */
+};
+
+/* Is it time for another warning? One a minute; each subject has its `next_mono_ms`, 0 at
+ * first.
+ */
+bool peer_may_warn(const struct peer_self *self, int64_t *next_mono_ms);
+
+/* ---- proofs ---- */
+
 /* The proof to another node that this node knows the cluster's secret, without telling it.
  *
  * Each side's proof is an HMAC-SHA256 under the secret over the side, both names, both

@@ -15,7 +15,7 @@ void peer_watched_meet(struct peer_watched *w, uint64_t incarnation,
                        const struct peer_address *at)
 {
     if (incarnation != w->incarnation)
-        w->told = (struct coord_credentials){0};
+        w->reported = (struct coord_credentials){0};
     w->incarnation = incarnation;
     w->home = *at;
     w->probes_left = 0;
@@ -30,7 +30,7 @@ bool peer_watched_is_replaced(const struct peer_watched *w, uint64_t incarnation
 
 bool peer_watched_suspect(struct peer_watched *w, enum peer_end how)
 {
-    if (how != PEER_END_CLOSED || !w->told.session)
+    if (how != PEER_END_CLOSED || !w->reported.session)
         return false;
     w->probes_left = PROBES;
     w->refusals = 0;

@@ -6,7 +6,7 @@
  *
  *   refused, twice in a row, from two    dead, unless the same process still has a connection
  *   source ports                         of its own to us: nobody listens there any more, and
- *                                        a node listens from before it stands to its very end
+ *                                        a node listens from before it campaigns to its end
  *   an authenticated answer of the same  dead, with the same exception, and at any later time,
  *   name at the same address, by         too: a node's one listening socket goes to a new
  *   another incarnation                  worker only after waitpid for the old one, or was free
@@ -50,9 +50,9 @@ struct peer_address {
 struct peer_watched {
     uint64_t incarnation; /* 0: none yet */
     struct peer_address home;
-    struct coord_credentials told; /* its session; 0: none, or it has said good-bye */
-    unsigned probes_left;          /* above 0: PROBING */
-    unsigned refusals;             /* in a row */
+    struct coord_credentials reported; /* its session; 0: none, or it has said good-bye */
+    unsigned probes_left;              /* above 0: PROBING */
+    unsigned refusals;                 /* in a row */
 };
 
 /* Notes an authenticated process, the same one as before or another. */

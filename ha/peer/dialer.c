@@ -49,6 +49,11 @@ static struct timers *timers_of(struct peer_dial *d)
     return &d->self->loop->timers;
 }
 
+static int64_t beat_ms(const struct peer_dial *d)
+{
+    return d->self->silence_ms / 4;
+}
+
 static void enter(struct peer_dial *d, enum peer_dial_state state, int64_t deadline_ms)
 {
     d->state = state;
@@ -71,8 +76,8 @@ static void retry(struct peer_dial *d)
 /* ---- death ---- */
 
 /* Calls on_death as its last statement. */
-static void tell_death(struct peer_dial *d, const struct coord_credentials *left,
-                       const char *how)
+static void report_death(struct peer_dial *d, const struct coord_credentials *left,
+                         const char *how)
 {
     struct peers *port = d->self->port;
     struct coord_credentials dead = *left;
@@ -93,7 +98,7 @@ static bool is_heard(const struct peer_dial *d)
 
 static void on_probe_end(struct peer_dial *d, enum peer_end how)
 {
-    struct coord_credentials left = d->watched.told;
+    struct coord_credentials left = d->watched.reported;
 
     switch (peer_watched_probed(&d->watched, how, is_heard(d))) {
     case PEER_LOOK_AGAIN:
@@ -103,9 +108,9 @@ static void on_probe_end(struct peer_dial *d, enum peer_end how)
         retry(d);
         break;
     case PEER_DEAD:
-        d->watched.told = (struct coord_credentials){0};
+        d->watched.reported = (struct coord_credentials){0};
         retry(d);
-        tell_death(d, &left, "nobody listens there any more");
+        report_death(d, &left, "nobody listens there any more");
         break;
     }
 }
@@ -170,7 +175,7 @@ static void be_up(struct peer_dial *d)
     d->attempts = 0;
     d->next_warning_mono_ms = 0;
     d->heard_mono_ms = timers_now(timers_of(d));
-    enter(d, DIAL_UP, peer_beat_ms(d->self));
+    enter(d, DIAL_UP, beat_ms(d));
 }
 
 static void on_proof(struct peer_dial *d, const struct peer_message *m)
@@ -178,7 +183,7 @@ static void on_proof(struct peer_dial *d, const struct peer_message *m)
     uint64_t incarnation = d->hellos.of[PEER_LISTENER].incarnation;
     struct peer_watched *before = &d->watched;
     bool replaces = peer_watched_is_replaced(before, incarnation, &d->at, is_heard(d));
-    struct coord_credentials left = before->told;
+    struct coord_credentials left = before->reported;
 
     if (!peer_auth_is_proven(d->self->secret, PEER_LISTENER, &d->hellos, m->mac)) {
         give_up(d, peer_refusal_text(PEER_REFUSED_SECRET));
@@ -191,7 +196,7 @@ static void on_proof(struct peer_dial *d, const struct peer_message *m)
     peer_watched_meet(&d->watched, incarnation, &d->at);
     be_up(d);
     if (replaces)
-        tell_death(d, &left, "another one answers in its place");
+        report_death(d, &left, "another one answers in its place");
 }
 
 static void on_news(struct peer_dial *d, const struct peer_message *m)
@@ -200,9 +205,9 @@ static void on_news(struct peer_dial *d, const struct peer_message *m)
 
     d->heard_mono_ms = timers_now(timers_of(d));
     if (m->kind == PEER_SESSION)
-        d->watched.told = m->session;
+        d->watched.reported = m->session;
     else if (m->kind == PEER_BYE)
-        d->watched.told = (struct coord_credentials){0};
+        d->watched.reported = (struct coord_credentials){0};
     else if (m->kind == PEER_PROMISE && port->on_promise)
         port->on_promise(port, d->who.name, m->seq);
 }
@@ -260,7 +265,7 @@ static void beat(struct peer_dial *d)
         return;
     }
     peer_conn_send(&d->conn, &m);
-    timer_arm(timers_of(d), &d->timer, peer_beat_ms(d->self));
+    timer_arm(timers_of(d), &d->timer, beat_ms(d));
 }
 
 static void on_timer(struct timer *timer)

@@ -23,7 +23,6 @@
 #include "base/resolve.h"
 #include "ha/peer/conn.h"
 #include "ha/peer/death.h"
-#include "ha/peer/self.h"
 
 /* The wait in ms after so many failed attempts: 20 ms, doubled each time, 1 s at most. The
  * result is a random part of that between a half and all, so that nodes do not retry in step.

@@ -97,9 +97,9 @@ static void set(struct peers *p, const struct peer_name *names, unsigned count)
 
 /* ---- the rest of the port ---- */
 
-static void tell(struct peers *p, const struct coord_credentials *mine)
+static void report(struct peers *p, const struct coord_credentials *mine)
 {
-    peer_server_tell(link_of(p)->server, mine);
+    peer_server_report(link_of(p)->server, mine);
 }
 
 static void ask(struct peers *p, const struct peer_question *question)
@@ -137,7 +137,8 @@ static uint64_t new_incarnation(void)
 
 struct peers *peer_link_new(const struct peer_options *options, struct loop *loop)
 {
-    static const struct peers_ops ops = {.set = set, .tell = tell, .ask = ask, .leave = leave};
+    static const struct peers_ops ops = {
+        .set = set, .report = report, .ask = ask, .leave = leave};
     struct peer_link *l = calloc(1, sizeof(*l));
 
     if (!l)

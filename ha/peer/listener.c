@@ -9,194 +9,15 @@
 
 #include "base/log.h"
 
-static const struct peer_message *hello_of(const struct peer_inbound *in)
-{
-    return &in->hellos.of[PEER_DIALER];
-}
-
-static void be_patient(struct peer_inbound *in, int64_t ms)
-{
-    timer_arm(&in->host->self->loop->timers, &in->timer, ms);
-}
-
-/* Does the peer claim to be this very process? */
-static bool peer_inbound_is(const struct peer_inbound *in, const char *node,
-                            uint64_t incarnation)
-{
-    return hello_of(in)->incarnation == incarnation && !strcmp(hello_of(in)->node, node);
-}
-
-/* ---- the end ---- */
-
-/* Closes the connection, and calls on_end. */
-static void peer_inbound_end(struct peer_inbound *in)
-{
-    peer_conn_close(&in->conn);
-    timer_disarm(&in->host->self->loop->timers, &in->timer);
-    in->host->on_end(in);
-}
-
-static void on_end(struct peer_conn *c, enum peer_end how, const char *why)
-{
-    struct peer_inbound *in = CONTAINER_OF(c, struct peer_inbound, conn);
-    struct peer_host *h = in->host;
-
-    if (how == PEER_END_GARBAGE && peer_may_warn(h->self, &h->next_warning_mono_ms))
-        LOG_WARN("ha", "somebody on the peer port is sent away: %s", why);
-    peer_inbound_end(in);
-}
-
-static void on_patience(struct timer *timer)
-{
-    peer_inbound_end(CONTAINER_OF(timer, struct peer_inbound, timer));
-}
-
-static void refuse(struct peer_inbound *in, enum peer_refusal refusal)
-{
-    struct peer_host *h = in->host;
-    struct peer_message m = {.kind = PEER_REFUSED, .refusal = refusal};
-
-    peer_conn_send(&in->conn, &m);
-    if (peer_may_warn(h->self, &h->next_warning_mono_ms))
-        LOG_WARN("ha", "refuses a peer that calls itself %s: %s", hello_of(in)->node,
-                 peer_refusal_text(refusal));
-    peer_inbound_end(in);
-}
-
-/* ---- what is said ---- */
-
-static void send_plain(struct peer_inbound *in, enum peer_message_kind kind)
-{
-    struct peer_message m = {.kind = kind};
-
-    peer_conn_send(&in->conn, &m);
-}
-
-/* Tells a peer that is UP this process's session. */
-static void peer_inbound_tell(struct peer_inbound *in)
-{
-    struct peer_message m = {.kind = PEER_SESSION, .session = in->host->mine};
-
-    peer_conn_send(&in->conn, &m);
-}
-
-static void peer_inbound_say_bye(struct peer_inbound *in)
-{
-    send_plain(in, PEER_BYE);
-}
-
-static void answer(struct peer_inbound *in, const struct peer_message *m)
-{
-    struct peers *port = in->host->self->port;
-    struct peer_question question = {
-        .token = m->token, .seq = m->seq, .session_ms = m->session_ms};
-    struct peer_message promise = {.kind = PEER_PROMISE, .seq = m->seq};
-
-    if (port->on_question && port->on_question(port, hello_of(in)->node, &question))
-        peer_conn_send(&in->conn, &promise);
-}
-
-/* ---- the handshake ---- */
-
-static void greet(struct peer_inbound *in, const struct peer_message *hello)
-{
-    const struct peer_self *self = in->host->self;
-    struct peer_message mine = {.kind = PEER_HELLO, .incarnation = self->incarnation};
-
-    strcpy(mine.node, self->node);
-    peer_auth_random(mine.challenge, sizeof(mine.challenge));
-    in->hellos.of[PEER_DIALER] = *hello;
-    in->hellos.of[PEER_LISTENER] = mine;
-    in->state = INBOUND_PROVING;
-    peer_conn_send(&in->conn, &mine);
-}
-
-static void let_in(struct peer_inbound *in)
-{
-    struct peer_host *h = in->host;
-    struct peer_message proof = {.kind = PEER_PROOF};
-
-    h->on_proven(in);
-    in->state = INBOUND_UP;
-    be_patient(in, h->self->silence_ms);
-    peer_auth_prove(h->self->secret, PEER_LISTENER, &in->hellos, proof.mac);
-    peer_conn_send(&in->conn, &proof);
-    if (h->is_leaving)
-        peer_inbound_say_bye(in);
-    else if (h->mine.session)
-        peer_inbound_tell(in);
-}
-
-static void judge(struct peer_inbound *in, const struct peer_message *proof)
-{
-    const struct peer_self *self = in->host->self;
-
-    if (!peer_auth_is_proven(self->secret, PEER_DIALER, &in->hellos, proof->mac))
-        refuse(in, PEER_REFUSED_SECRET);
-    else if (!strcmp(hello_of(in)->node, self->node))
-        refuse(in, PEER_REFUSED_NAME);
-    else if (!in->host->has_room(in->host))
-        refuse(in, PEER_REFUSED_TOO_MANY);
-    else
-        let_in(in);
-}
-
-static void on_message(struct peer_conn *c, const struct peer_message *m)
-{
-    struct peer_inbound *in = CONTAINER_OF(c, struct peer_inbound, conn);
-
-    if (in->state == INBOUND_GREETING && m->kind == PEER_HELLO) {
-        greet(in, m);
-    } else if (in->state == INBOUND_PROVING && m->kind == PEER_PROOF) {
-        judge(in, m);
-    } else if (in->state == INBOUND_UP && m->kind == PEER_BEAT) {
-        be_patient(in, in->host->self->silence_ms);
-        send_plain(in, PEER_BEAT);
-    } else if (in->state == INBOUND_UP && m->kind == PEER_ASK) {
-        be_patient(in, in->host->self->silence_ms);
-        answer(in, m);
-    } else {
-        on_end(c, PEER_END_GARBAGE, "it says what it may not say now");
-    }
-}
-
-/* ---- life ---- */
-
-/* Takes over a connected socket: non-blocking, close-on-exec. */
-static struct peer_inbound *peer_inbound_new(struct peer_host *host, int fd)
-{
-    struct peer_inbound *in = calloc(1, sizeof(*in));
-
-    if (!in)
-        abort();
-    in->host = host;
-    in->state = INBOUND_GREETING;
-    list_init(&in->link);
-    peer_conn_init(&in->conn, host->self->loop);
-    in->conn.on_message = on_message;
-    in->conn.on_end = on_end;
-    timer_init(&in->timer, on_patience);
-    be_patient(in, host->self->handshake_ms);
-    peer_conn_accept(&in->conn, fd);
-    return in;
-}
-
-/* Frees the peer without on_end; after the turn of the loop in which it ended. */
-static void peer_inbound_free(struct peer_inbound *in)
-{
-    peer_conn_fini(&in->conn);
-    timer_disarm(&in->host->self->loop->timers, &in->timer);
-    free(in);
-}
-
-/* ---- all of them ---- */
-
 #define STRANGERS_MAX 16
 #define INBOUNDS_MAX  ((PEERS_MAX)*2) /* UP: a restarted node may be here twice */
 #define BREAK_MS      100             /* pause after EMFILE and the like: else the loop spins */
 
 struct peer_server {
-    struct peer_host host;
+    const struct peer_self *self;
+    struct coord_credentials mine; /* session 0: none yet */
+    bool is_leaving;
+    int64_t next_warning_mono_ms;
     int listen_fd;
     struct event *acceptable;
     struct timer accept_break;
@@ -208,66 +29,59 @@ struct peer_server {
     struct timer reaper;
 };
 
-static struct peer_server *server_of(const struct peer_host *h)
-{
-    return CONTAINER_OF((struct peer_host *)h, struct peer_server, host);
-}
-
-static struct peer_inbound *inbound_of(struct list *link)
-{
-    return CONTAINER_OF(link, struct peer_inbound, link);
-}
+/* A connection that another node, or a stranger, has dialed.
+ *
+ *      accepted --> GREETING --hello--> PROVING --right proof--> UP
+ *                       |                  |                      |
+ *                       +---- 2 s, garbage, wrong proof ----------+---- silence, garbage
+ *
+ * Before UP an inbound peer is a stranger: it gets this node's name, a random number, and no
+ * more. From UP on it gets this process's session, and answers to its questions.
+ */
+struct inbound {
+    struct peer_conn conn;
+    struct list link; /* in strangers, inbounds or ended */
+    struct peer_server *server;
+    enum { GREETING, PROVING, UP } state;
+    struct peer_hellos hellos;
+    struct timer timer; /* strangers: the handshake's deadline; UP: the limit of silence */
+};
 
 static struct timers *timers_of(const struct peer_server *s)
 {
-    return &s->host.self->loop->timers;
+    return &s->self->loop->timers;
 }
 
-static void free_all(struct list *inbounds)
+static struct inbound *inbound_of(struct list *link)
 {
-    struct list *link;
-
-    while ((link = list_pop(inbounds)))
-        peer_inbound_free(inbound_of(link));
+    return CONTAINER_OF(link, struct inbound, link);
 }
 
-static void on_reap(struct timer *timer)
+static const struct peer_message *hello_of(const struct inbound *in)
 {
-    free_all(&CONTAINER_OF(timer, struct peer_server, reaper)->ended);
+    return &in->hellos.of[PEER_DIALER];
 }
 
-/* ---- who is here ---- */
-
-static bool has_room(const struct peer_host *h)
+static void be_patient(struct inbound *in, int64_t ms)
 {
-    return server_of(h)->inbound_count < INBOUNDS_MAX;
+    timer_arm(timers_of(in->server), &in->timer, ms);
 }
 
-/* Ends an older connection of the same process, which must be half-open. */
-static void drop_double(struct peer_server *s, const struct peer_message *hello)
+/* Does the peer claim to be this very process? */
+static bool is_process(const struct inbound *in, const char *node, uint64_t incarnation)
 {
-    LIST_EACH_SAFE (it, &s->inbounds) {
-        if (peer_inbound_is(inbound_of(it), hello->node, hello->incarnation))
-            peer_inbound_end(inbound_of(it));
-    }
+    return hello_of(in)->incarnation == incarnation && !strcmp(hello_of(in)->node, node);
 }
 
-static void on_proven(struct peer_inbound *in)
+/* ---- the end ---- */
+
+static void end(struct inbound *in)
 {
-    struct peer_server *s = server_of(in->host);
+    struct peer_server *s = in->server;
 
-    drop_double(s, &in->hellos.of[PEER_DIALER]);
-    s->stranger_count--;
-    s->inbound_count++;
-    list_remove(&in->link);
-    list_append(&s->inbounds, &in->link);
-}
-
-static void on_listener_end(struct peer_inbound *in)
-{
-    struct peer_server *s = server_of(in->host);
-
-    if (in->state == INBOUND_UP)
+    peer_conn_close(&in->conn);
+    timer_disarm(timers_of(s), &in->timer);
+    if (in->state == UP)
         s->inbound_count--;
     else
         s->stranger_count--;
@@ -276,14 +90,175 @@ static void on_listener_end(struct peer_inbound *in)
     timer_arm(timers_of(s), &s->reaper, 0);
 }
 
-/* ---- coming in ---- */
+static void on_end(struct peer_conn *c, enum peer_end how, const char *why)
+{
+    struct inbound *in = CONTAINER_OF(c, struct inbound, conn);
+    struct peer_server *s = in->server;
 
+    if (how == PEER_END_GARBAGE && peer_may_warn(s->self, &s->next_warning_mono_ms))
+        LOG_WARN("ha", "somebody on the peer port is sent away: %s", why);
+    end(in);
+}
+
+static void on_patience(struct timer *timer)
+{
+    end(CONTAINER_OF(timer, struct inbound, timer));
+}
+
+static void refuse(struct inbound *in, enum peer_refusal refusal)
+{
+    struct peer_server *s = in->server;
+    struct peer_message m = {.kind = PEER_REFUSED, .refusal = refusal};
+
+    peer_conn_send(&in->conn, &m);
+    if (peer_may_warn(s->self, &s->next_warning_mono_ms))
+        LOG_WARN("ha", "refuses a peer that calls itself %s: %s", hello_of(in)->node,
+                 peer_refusal_text(refusal));
+    end(in);
+}
+
+/* ---- what is said ---- */
+
+static void send_plain(struct inbound *in, enum peer_message_kind kind)
+{
+    struct peer_message m = {.kind = kind};
+
+    peer_conn_send(&in->conn, &m);
+}
+
+static void send_session(struct inbound *in)
+{
+    struct peer_message m = {.kind = PEER_SESSION, .session = in->server->mine};
+
+    peer_conn_send(&in->conn, &m);
+}
+
+static void answer(struct inbound *in, const struct peer_message *m)
+{
+    struct peers *port = in->server->self->port;
+    struct peer_question question = {
+        .token = m->token, .seq = m->seq, .session_ms = m->session_ms};
+    struct peer_message promise = {.kind = PEER_PROMISE, .seq = m->seq};
+
+    if (port->on_question && port->on_question(port, hello_of(in)->node, &question))
+        peer_conn_send(&in->conn, &promise);
+}
+
+/* ---- the handshake ---- */
+
+static void greet(struct inbound *in, const struct peer_message *hello)
+{
+    const struct peer_self *self = in->server->self;
+    struct peer_message mine = {.kind = PEER_HELLO, .incarnation = self->incarnation};
+
+    strcpy(mine.node, self->node);
+    peer_auth_random(mine.challenge, sizeof(mine.challenge));
+    in->hellos.of[PEER_DIALER] = *hello;
+    in->hellos.of[PEER_LISTENER] = mine;
+    in->state = PROVING;
+    peer_conn_send(&in->conn, &mine);
+}
+
+/* Ends an older connection of the same process, which must be half-open. */
+static void drop_double(struct peer_server *s, const struct peer_message *hello)
+{
+    LIST_EACH_SAFE (it, &s->inbounds) {
+        if (is_process(inbound_of(it), hello->node, hello->incarnation))
+            end(inbound_of(it));
+    }
+}
+
+static void let_in(struct inbound *in)
+{
+    struct peer_server *s = in->server;
+    struct peer_message proof = {.kind = PEER_PROOF};
+
+    drop_double(s, hello_of(in));
+    s->stranger_count--;
+    s->inbound_count++;
+    list_remove(&in->link);
+    list_append(&s->inbounds, &in->link);
+    in->state = UP;
+    be_patient(in, s->self->silence_ms);
+    peer_auth_prove(s->self->secret, PEER_LISTENER, &in->hellos, proof.mac);
+    peer_conn_send(&in->conn, &proof);
+    if (s->is_leaving)
+        send_plain(in, PEER_BYE);
+    else if (s->mine.session)
+        send_session(in);
+}
+
+static void judge(struct inbound *in, const struct peer_message *proof)
+{
+    const struct peer_self *self = in->server->self;
+
+    if (!peer_auth_is_proven(self->secret, PEER_DIALER, &in->hellos, proof->mac))
+        refuse(in, PEER_REFUSED_SECRET);
+    else if (!strcmp(hello_of(in)->node, self->node))
+        refuse(in, PEER_REFUSED_NAME);
+    else if (in->server->inbound_count == INBOUNDS_MAX)
+        refuse(in, PEER_REFUSED_TOO_MANY);
+    else
+        let_in(in);
+}
+
+static void on_message(struct peer_conn *c, const struct peer_message *m)
+{
+    struct inbound *in = CONTAINER_OF(c, struct inbound, conn);
+
+    if (in->state == GREETING && m->kind == PEER_HELLO) {
+        greet(in, m);
+    } else if (in->state == PROVING && m->kind == PEER_PROOF) {
+        judge(in, m);
+    } else if (in->state == UP && m->kind == PEER_BEAT) {
+        be_patient(in, in->server->self->silence_ms);
+        send_plain(in, PEER_BEAT);
+    } else if (in->state == UP && m->kind == PEER_ASK) {
+        be_patient(in, in->server->self->silence_ms);
+        answer(in, m);
+    } else {
+        on_end(c, PEER_END_GARBAGE, "it says what it may not say now");
+    }
+}
+
+static void free_all(struct list *inbounds)
+{
+    struct list *link;
+
+    while ((link = list_pop(inbounds))) {
+        struct inbound *in = inbound_of(link);
+
+        peer_conn_fini(&in->conn);
+        timer_disarm(timers_of(in->server), &in->timer);
+        free(in);
+    }
+}
+
+static void on_reap(struct timer *timer)
+{
+    free_all(&CONTAINER_OF(timer, struct peer_server, reaper)->ended);
+}
+
+/* ---- accepting ---- */
+
+/* Takes over a connected socket: non-blocking, close-on-exec. */
 static void welcome(struct peer_server *s, int fd)
 {
+    struct inbound *in = calloc(1, sizeof(*in));
+
+    if (!in)
+        abort();
     if (s->stranger_count == STRANGERS_MAX)
-        peer_inbound_end(inbound_of(list_first(&s->strangers)));
-    list_append(&s->strangers, &peer_inbound_new(&s->host, fd)->link);
+        end(inbound_of(list_first(&s->strangers)));
+    in->server = s;
+    peer_conn_init(&in->conn, s->self->loop);
+    in->conn.on_message = on_message;
+    in->conn.on_end = on_end;
+    timer_init(&in->timer, on_patience);
+    be_patient(in, s->self->handshake_ms);
+    list_append(&s->strangers, &in->link);
     s->stranger_count++;
+    peer_conn_accept(&in->conn, fd);
 }
 
 static void on_break_over(struct timer *timer)
@@ -297,7 +272,7 @@ static void on_acceptable(evutil_socket_t listen_fd, short what, void *arg)
     struct peer_server *s = arg;
     int fd;
 
-    loop_touch(s->host.self->loop);
+    loop_touch(s->self->loop);
     fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
         welcome(s, fd);
@@ -309,26 +284,26 @@ static void on_acceptable(evutil_socket_t listen_fd, short what, void *arg)
 
 /* ---- for the link ---- */
 
-void peer_server_tell(struct peer_server *s, const struct coord_credentials *mine)
+void peer_server_report(struct peer_server *s, const struct coord_credentials *mine)
 {
-    s->host.mine = *mine;
-    if (s->host.is_leaving)
+    s->mine = *mine;
+    if (s->is_leaving)
         return;
     LIST_EACH (it, &s->inbounds)
-        peer_inbound_tell(inbound_of(it));
+        send_session(inbound_of(it));
 }
 
 void peer_server_leave(struct peer_server *s)
 {
-    s->host.is_leaving = true;
+    s->is_leaving = true;
     LIST_EACH (it, &s->inbounds)
-        peer_inbound_say_bye(inbound_of(it));
+        send_plain(inbound_of(it), PEER_BYE);
 }
 
 bool peer_server_hears(const struct peer_server *s, const char *node, uint64_t incarnation)
 {
     LIST_EACH (it, &s->inbounds) {
-        if (peer_inbound_is(inbound_of(it), node, incarnation))
+        if (is_process(inbound_of(it), node, incarnation))
             return true;
     }
     return false;
@@ -340,8 +315,7 @@ struct peer_server *peer_server_new(const struct peer_self *self, int listen_fd)
 
     if (!s)
         abort();
-    s->host = (struct peer_host){
-        .self = self, .has_room = has_room, .on_proven = on_proven, .on_end = on_listener_end};
+    s->self = self;
     s->listen_fd = listen_fd;
     list_init(&s->strangers);
     list_init(&s->inbounds);

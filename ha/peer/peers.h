@@ -13,6 +13,7 @@
 #ifndef DUEQ_HA_PEER_PEERS_H
 #define DUEQ_HA_PEER_PEERS_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -39,7 +40,7 @@ struct peers;
 
 struct peers_ops {
     void (*set)(struct peers *p, const struct peer_name *names, unsigned count);
-    void (*tell)(struct peers *p, const struct coord_credentials *mine);
+    void (*report)(struct peers *p, const struct coord_credentials *mine);
     void (*ask)(struct peers *p, const struct peer_question *question);
     void (*leave)(struct peers *p);
 };
@@ -51,7 +52,7 @@ struct peers {
 
     /* The process that had these credentials is proven dead. */
     void (*on_death)(struct peers *p, const char *name, const struct coord_credentials *dead);
-    /* Another node asks. Return true to promise not to stand for write_lease_promise_ms() of
+    /* Another node asks. Return true to promise not to campaign for write_lease_promise_ms() of
      * its T from now on. */
     bool (*on_question)(struct peers *p, const char *name,
                         const struct peer_question *question);
@@ -62,16 +63,29 @@ struct peers {
 
 /* Sets the list of all other nodes. Connections to nodes not on it end, which proves nothing.
  */
-void peers_set(struct peers *p, const struct peer_name *names, unsigned count);
+static inline void peers_set(struct peers *p, const struct peer_name *names, unsigned count)
+{
+    assert(count <= PEERS_MAX);
+    p->ops->set(p, names, count);
+}
 
-/* Sets this process's session, which every node that is or will be connected is told. */
-void peers_tell(struct peers *p, const struct coord_credentials *mine);
+/* Sets this process's session, which is reported to every node that is or will be connected. */
+static inline void peers_report(struct peers *p, const struct coord_credentials *mine)
+{
+    p->ops->report(p, mine);
+}
 
 /* Asks all connected nodes. */
-void peers_ask(struct peers *p, const struct peer_question *question);
+static inline void peers_ask(struct peers *p, const struct peer_question *question)
+{
+    p->ops->ask(p, question);
+}
 
 /* Says good-bye: from now on the end of this process proves nothing, because it closes its
  * session itself. */
-void peers_leave(struct peers *p);
+static inline void peers_leave(struct peers *p)
+{
+    p->ops->leave(p);
+}
 
 #endif

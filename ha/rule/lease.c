@@ -9,8 +9,8 @@ void write_lease_begin(struct write_lease *l, int64_t session_ms)
     *l = (struct write_lease){.session_ms = session_ms, .until_ms = INT64_MIN};
 }
 
-/* The place for a new proof: a free one, or that of the oldest. */
-static struct write_lease_proof *place_in(struct write_lease_ring *r)
+/* The slot for a new proof: a free one, or that of the oldest. */
+static struct write_lease_proof *slot_in(struct write_lease_ring *r)
 {
     struct write_lease_proof *oldest = &r->kept[0];
 
@@ -33,7 +33,7 @@ static void keep(struct write_lease_ring *r, struct write_lease_proof proof, int
         if (distance > -apart_ms && distance < apart_ms)
             return;
     }
-    *place_in(r) = proof;
+    *slot_in(r) = proof;
 }
 
 /* Of the proofs acknowledged by `acked_ms` the one that was sent last, or NULL. */

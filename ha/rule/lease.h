@@ -7,7 +7,7 @@
  *
  *     u sent, acked  -- T/4 or more -->  w1 sent, acked  -- T/12 or more -->  w2 sent, acked
  *
- *     until = u + 0.95 T, which is never after w2 + 2T/3
+ *     until = u + 0.95 T
  *
  *     T       the session timeout that the servers granted
  *     w2      the newest acknowledged quorum write under this lead's epoch; the election itself
@@ -19,10 +19,16 @@
  *     u       the newest request of any kind acknowledged T/4 or more before w1 was sent:
  *             followers report touches every half tick
  *
- * w2 and u are the times of sending. With a beat each T/6 and fast answers the
- * lease ends at w2 + 0.45 T. A standby beats each T/6 as well, so that it may act as soon as it
- * is elected. All times are milliseconds of CLOCK_BOOTTIME, which goes on while the machine
- * sleeps; `sent` is read before the request goes to the library, `acked` after its answer came.
+ * w2 and u are the times of sending. The session lasts until u + T at least, which the model
+ * proves; the last T/20 is in reserve, for clocks that run apart. u is T/3 or more before w2,
+ * so the lease ends before w2 + 2T/3, and a wait of 2T/3 outlasts it.
+ *
+ * With a beat each T/6 and fast answers the lease ends at w2 + 0.45 T. Much less would be too
+ * little: a leader with less than T/4 left takes the quorum for lost (lead/failsafe.c), and the
+ * next beat is due with 0.28 T left. A standby beats each T/6 as well, so that it may act as
+ * soon as it is elected. All times are milliseconds of CLOCK_BOOTTIME, which goes on while the
+ * machine sleeps; `sent` is read before the request goes to the library, `acked` after its
+ * answer came.
  */
 #ifndef DUEQ_HA_RULE_LEASE_H
 #define DUEQ_HA_RULE_LEASE_H

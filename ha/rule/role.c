@@ -56,7 +56,7 @@ void role_enter(struct role *r, enum role_state to, enum role_reason why, int64_
     r->entered[to][why]++;
     token_print(&r->token, token);
     LOG_INFO("ha", "role: %s -> %s reason=%s token=%s (%s)", role_word(before), role_word(to),
-             role_reason_word(why), token, role_reason_text(why));
+             role_reason_word(why), token, reasons[why].text);
     r->on_change(r, before);
 }
 
@@ -70,10 +70,4 @@ const char *role_reason_word(enum role_reason reason)
 {
     assert(reason < ROLE_REASON_COUNT);
     return reasons[reason].word;
-}
-
-const char *role_reason_text(enum role_reason reason)
-{
-    assert(reason < ROLE_REASON_COUNT);
-    return reasons[reason].text;
 }

@@ -96,6 +96,5 @@ void role_enter(struct role *r, enum role_state to, enum role_reason why, int64_
 
 const char *role_word(enum role_state state);
 const char *role_reason_word(enum role_reason reason);
-const char *role_reason_text(enum role_reason reason);
 
 #endif

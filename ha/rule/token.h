@@ -5,7 +5,7 @@
  * cannot be compared. The text has a fixed width, because Lua's numbers are doubles: 32
  * hexadecimal digits, ':', 16 hexadecimal digits.
  *
- * Redis has TOKEN_STANDALONE in a token's place where an operator has given it to standalone
+ * Redis has TOKEN_STANDALONE instead of a token where an operator has given it to standalone
  * nodes; that text counts as an ensemble of its own.
  */
 #ifndef DUEQ_HA_RULE_TOKEN_H

@@ -31,7 +31,7 @@ static void send_request(struct fake_client *c, struct fake_message *m)
 
     if (m->kind == FAKE_CONNECT) {
         if (client->conn)
-            sim_conn_let_go(client->conn);
+            sim_conn_release(client->conn);
         if (c->state == FAKE_LINK_UP && reaches(client))
             sim_conn_open(client, &sim_zk.servers[client->picked], m->connection);
         way_ms *= 3;
@@ -49,7 +49,7 @@ static void release(struct fake_client *c)
     if (!client->conn)
         return;
     fake_wire_hold(&client->conn->up, false);
-    sim_conn_let_go(client->conn);
+    sim_conn_release(client->conn);
 }
 
 static const struct fake_service service = {
@@ -86,7 +86,7 @@ void sim_client_break(struct sim_client *c, bool requests_arrive)
     if (c->conn && !requests_arrive)
         fake_wire_drop(&c->conn->up);
     if (c->conn)
-        sim_conn_let_go(c->conn);
+        sim_conn_release(c->conn);
     fake_coordinator_cut(&c->zk, true);
 }
 

@@ -6,7 +6,7 @@ static struct {
     uint64_t epoch; /* the highest epoch that has led */
     unsigned holder;
     unsigned leads;
-    int64_t alone_since_ms; /* -1: a node may act */
+    int64_t leaderless_since_ms; /* -1: a node may act */
     int64_t longest_ms;
 } judge;
 
@@ -14,20 +14,20 @@ void sim_judge_init(void)
 {
     judge.epoch = 0;
     judge.leads = 0;
-    judge.alone_since_ms = sim_now;
+    judge.leaderless_since_ms = sim_now;
     judge.longest_ms = 0;
 }
 
-static void note_alone(bool is_alone)
+static void note_leaderless(bool is_leaderless)
 {
-    if (!is_alone) {
-        judge.alone_since_ms = -1;
+    if (!is_leaderless) {
+        judge.leaderless_since_ms = -1;
         return;
     }
-    if (judge.alone_since_ms < 0)
-        judge.alone_since_ms = sim_now;
-    if (sim_now - judge.alone_since_ms > judge.longest_ms)
-        judge.longest_ms = sim_now - judge.alone_since_ms;
+    if (judge.leaderless_since_ms < 0)
+        judge.leaderless_since_ms = sim_now;
+    if (sim_now - judge.leaderless_since_ms > judge.longest_ms)
+        judge.longest_ms = sim_now - judge.leaderless_since_ms;
 }
 
 void sim_judge_step(void)
@@ -43,7 +43,7 @@ void sim_judge_step(void)
             sim_fail("%s and %s may act at once", first->name, n->name);
         first = n;
     }
-    note_alone(!first);
+    note_leaderless(!first);
 }
 
 void sim_judge_role(const struct sim_node *n, const struct role *role, enum role_state before)
@@ -98,11 +98,6 @@ void sim_judge_view(const struct sim_node *n)
 unsigned sim_judge_leads(void)
 {
     return judge.leads;
-}
-
-int64_t sim_judge_alone_ms(void)
-{
-    return judge.alone_since_ms < 0 ? 0 : sim_now - judge.alone_since_ms;
 }
 
 int64_t sim_judge_longest_ms(void)

@@ -21,8 +21,7 @@ void sim_judge_fenced(const struct sim_node *n);
 void sim_judge_view(const struct sim_node *n);
 
 unsigned sim_judge_leads(void);      /* number of different leads so far */
-int64_t sim_judge_alone_ms(void);    /* how long no node may act; 0: one may */
-int64_t sim_judge_longest_ms(void);  /* the longest such time since... */
+int64_t sim_judge_longest_ms(void);  /* the longest time in which no node may act, since... */
 void sim_judge_forget_longest(void); /* ...this was called */
 
 #endif

@@ -41,7 +41,7 @@ struct sim_node {
 
 extern struct sim_node sim_nodes[SIM_NODES];
 
-/* `has_preferences`: nodes have different priorities, and one may be barred from standing.
+/* `has_preferences`: nodes have different priorities, and one may be barred from campaigning.
  * `shares`: all nodes scan. */
 void sim_nodes_init(enum ha_on_loss on_loss, bool has_preferences, bool shares);
 void sim_nodes_fini(void);

@@ -158,7 +158,7 @@ static void set(struct peers *base, const struct peer_name *names, unsigned coun
     }
 }
 
-static void tell(struct peers *base, const struct coord_credentials *mine)
+static void report(struct peers *base, const struct coord_credentials *mine)
 {
     struct sim_peers *p = self(base);
 
@@ -200,7 +200,7 @@ static void leave(struct peers *base)
     }
 }
 
-static const struct peers_ops ops = {.set = set, .tell = tell, .ask = ask, .leave = leave};
+static const struct peers_ops ops = {.set = set, .report = report, .ask = ask, .leave = leave};
 
 /* ---- life ---- */
 

@@ -23,7 +23,7 @@ struct sim_peers {
         struct sim_peers *owner;
         bool is_wanted, is_connected;
         unsigned process;              /* the process that answered; 0: none yet */
-        struct coord_credentials dead; /* its session as told; 0: it told none, or left */
+        struct coord_credentials dead; /* its reported session; 0: none, or it has left */
         struct timer dial;
     } others[SIM_NODES];
 };

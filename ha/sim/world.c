@@ -6,8 +6,8 @@
 #include "ha/sim/judge.h"
 
 /* How soon a leader is back after the loss of one node: the session ends T after it was last
- * heard, in whole ticks, and a ping may be half a tick late; then the delay of standing, and a
- * few round trips. */
+ * heard, in whole ticks, and a ping may be half a tick late; then the delay of campaigning, and
+ * a few round trips. */
 #define ONE_GONE_MS (SIM_T + 2 * sim_tick_ms + SIM_T / 20 + 150)
 
 /* After a storm all nodes may have lost their sessions, and the old sessions hold their names

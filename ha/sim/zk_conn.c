@@ -60,7 +60,7 @@ void sim_conn_open(struct sim_client *client, struct sim_server *s, unsigned con
 }
 
 /* Requests that the client has sent may still arrive. */
-void sim_conn_let_go(struct sim_conn *conn)
+void sim_conn_release(struct sim_conn *conn)
 {
     if (conn->client)
         conn->client->conn = NULL;
@@ -71,7 +71,7 @@ static void conn_free(struct sim_conn *conn)
 {
     struct list *link;
 
-    sim_conn_let_go(conn);
+    sim_conn_release(conn);
     fake_tree_unwatch(&conn->server->tree, conn);
     while ((link = list_pop(&conn->waiting)))
         fake_message_free(CONTAINER_OF(link, struct fake_message, link));

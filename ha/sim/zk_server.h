@@ -138,7 +138,7 @@ void sim_zk_take_report(struct sim_server *leader, const struct sim_note *n);
 /* ---- zk_conn.c ---- */
 
 void sim_conn_open(struct sim_client *client, struct sim_server *s, unsigned connection);
-void sim_conn_let_go(struct sim_conn *conn); /* the client has closed it, or is gone */
+void sim_conn_release(struct sim_conn *conn); /* the client has closed it, or is gone */
 
 void sim_zk_tree_init(struct sim_server *s);
 void sim_zk_close_conns(struct sim_server *s);

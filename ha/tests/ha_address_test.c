@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "ha/tests/ha_trio_fixture.h"
+#include "ha/tests/ha_fixture.h"
 
 static void without_the_address_it_gives_the_lead_to_one_that_can_have_it(void **state)
 {
@@ -106,8 +106,7 @@ static void who_can_have_the_address_goes_first(void **state)
         node_kill(old);
         await(has_another_leader, 3 * T);
         assert_int_equal(leader(), fit);
-        world_teardown(state);
-        trio_setup(state);
+        three_nodes_setup(state);
     }
 }
 
@@ -132,8 +131,6 @@ static void a_switchover_to_a_node_without_the_address_is_refused(void **state)
     assert_int_equal(command(old, HA_SWITCHOVER, nodes[next].name), STATUS_WRONG_STATE);
     assert_non_null(strstr(last_command.why, "virtual address"));
 }
-
-#define ON_THREE(test) cmocka_unit_test_setup_teardown(test, trio_setup, world_teardown)
 
 int main(void)
 {

@@ -47,13 +47,12 @@ static void watch(int64_t ms)
 
 static void kill_one(unsigned i)
 {
-    struct coord_credentials dead = nodes[i].told;
     unsigned other = (i + 1) % NODES;
 
     node_kill(i);
     watch(below(50));
     if (below(2) && nodes[other].is_alive)
-        nodes[other].peers.on_death(&nodes[other].peers, nodes[i].name, &dead);
+        node_proves_dead(other, i);
     watch(below(T));
     node_start(i);
 }
@@ -141,7 +140,7 @@ static void lose_the_successor(unsigned i)
     if (below(2)) {
         want("zz", 1000000);
     } else {
-        fake_ensemble_expire(&ensemble, nodes[i].told.session);
+        fake_ensemble_expire(&ensemble, nodes[i].reported.session);
         fake_coordinator_link(&nodes[i].zk, FAKE_LINK_REFUSED);
     }
 }
@@ -149,22 +148,22 @@ static void lose_the_successor(unsigned i)
 /* On slow links, at any moment: beats, the give-away and its answer cross each other. */
 static void spoil_a_hand_over(void)
 {
-    int old = leader();
-    unsigned next = ((unsigned)old + 1 + below(2)) % NODES, delay_ms = 5 + below(45);
+    int giver = leader();
+    unsigned taker = ((unsigned)giver + 1 + below(2)) % NODES, delay_ms = 5 + below(45);
 
-    if (old < 0)
+    if (giver < 0)
         return;
-    want(nodes[next].name, 0);
+    want(nodes[taker].name, 0);
     watch(10 + below(350));
     ensemble.delay_ms = delay_ms;
-    lose_the_successor(next);
+    lose_the_successor(taker);
     watch(below(3 * delay_ms));
-    ha_drained(nodes[old].ha);
+    ha_drained(nodes[giver].ha);
     watch(delay_ms + below(delay_ms));
     if (below(2))
-        fake_coordinator_link(&nodes[old].zk, FAKE_LINK_REFUSED);
+        fake_coordinator_link(&nodes[giver].zk, FAKE_LINK_REFUSED);
     ensemble.delay_ms = 1;
-    fake_coordinator_cut(&nodes[old].zk, true);
+    fake_coordinator_cut(&nodes[giver].zk, true);
     watch(below(600));
 }
 

@@ -79,8 +79,7 @@ static void many_names_come_and_go(int64_t each_ms)
 
 static void a_list_that_is_full_is_told_and_new_nodes_are_seen(void **state)
 {
-    node_start(0);
-    await(is_led, 2 * T);
+    first_leads();
     many_names_come_and_go(20);
     assert_string_equal(status_of(0).refused, "");
     node_start(1);
@@ -101,8 +100,7 @@ static bool are_both_seen_by_the_first(void)
 /* Containers that are rolled in pairs: both are in one listing. */
 static void new_nodes_that_come_together_are_all_seen(void **state)
 {
-    node_start(0);
-    await(is_led, 2 * T);
+    first_leads();
     many_names_come_and_go(20);
     znode_put("/dueq/main/nodes/newa", "node newa\n");
     znode_put("/dueq/main/nodes/newb", "node newb\n");
@@ -115,8 +113,6 @@ static void new_nodes_that_come_together_are_all_seen(void **state)
 /* A node does not wait for a T that no node can have. */
 static void a_session_timeout_that_cannot_be_is_ignored(void **state)
 {
-    unsigned old;
-
     for (unsigned i = 0; i < NODES; i++) {
         nodes[i].options.on_loss = HA_FAILSAFE;
         node_start(i);
@@ -126,7 +122,7 @@ static void a_session_timeout_that_cannot_be_is_ignored(void **state)
     run(2 * T);
     znode_delete("/dueq/main/nodes/zz");
     run(T);
-    old = (unsigned)leader();
+    name_the_roles();
     lose_the_quorum();
     run(T);
     find_the_quorum();
@@ -150,7 +146,6 @@ static void damage_that_stops_all_is_said(void **state)
     };
 
     for (unsigned i = 0; i < sizeof(damages) / sizeof(*damages); i++) {
-        world_teardown(state);
         world_setup(state);
         znode_put("/dueq", "");
         znode_put("/dueq/main", "");
@@ -174,8 +169,7 @@ static void an_epoch_of_redis_that_cannot_be_is_said(void **state)
 {
     struct token seen;
 
-    node_start(0);
-    await(is_led, 2 * T);
+    first_leads();
     seen = status_of(0).role->token;
     seen.epoch = UINT64_MAX;
     ha_fenced(nodes[0].ha, &seen);
@@ -187,8 +181,7 @@ static void an_epoch_of_redis_that_cannot_be_is_said(void **state)
 /* ZooKeeper answers so to each call of a node with another password. */
 static void calls_that_are_denied_are_refused_with_what_to_look_at(void **state)
 {
-    node_start(0);
-    await(is_led, 2 * T);
+    first_leads();
     node_start(1);
     calls_fail(1, "/dueq", COORD_DENIED);
     run(2 * T);
@@ -218,11 +211,10 @@ static void what_is_refused_for_two_reasons_is_told_once(void **state)
     const struct log_options to_file = {.level = LEVEL_ERROR, .modules = "", .file = path};
     const struct log_options quiet = {.level = LEVEL_ERROR, .modules = ""};
 
-    three_nodes_setup(state);
     close(mkstemp(path));
     assert_int_equal(log_configure(&to_file), STATUS_OK);
     calls_fail(0, "/dueq", COORD_DENIED);
-    fake_ensemble_expire(&ensemble, nodes[0].told.session);
+    fake_ensemble_expire(&ensemble, nodes[0].reported.session);
     run(5 * T);
     assert_int_equal(log_configure(&quiet), STATUS_OK);
     assert_in_range(lines_in(path), 1, 2);
@@ -232,8 +224,7 @@ static void what_is_refused_for_two_reasons_is_told_once(void **state)
 
 static void a_history_that_may_not_be_read_ends_no_node(void **state)
 {
-    node_start(0);
-    await(is_led, 2 * T);
+    first_leads();
     node_start(1);
     reads_fail(1, "/history", COORD_DENIED);
     run(2 * T);
@@ -245,9 +236,8 @@ static void a_history_that_may_not_be_read_ends_no_node(void **state)
 /* The missing line is written as soon as that is allowed. */
 static void a_history_that_may_not_be_written_is_tried_now_and_then(void **state)
 {
-    unsigned changes, next;
+    unsigned changes;
 
-    three_nodes_setup(state);
     next = ((unsigned)leader() + 1) % NODES;
     changes = status_of(next).transition_count;
     writes_fail(next, "/history", COORD_DENIED);
@@ -267,13 +257,8 @@ static void an_election_that_is_refused_is_told_once(void **state)
     const struct log_options to_file = {.level = LEVEL_ERROR, .modules = "", .file = path};
     const struct log_options quiet = {.level = LEVEL_ERROR, .modules = ""};
 
-    unsigned old, next;
-
-    three_nodes_setup(state);
-    old = (unsigned)leader();
-    next = (old + 1) % NODES;
     writes_fail(next, "/epoch", COORD_ERROR);
-    node_kill((old + 2) % NODES);
+    node_kill(third);
     node_kill(old);
     close(mkstemp(path));
     assert_int_equal(log_configure(&to_file), STATUS_OK);
@@ -288,10 +273,6 @@ static void an_election_that_is_refused_is_told_once(void **state)
 /* Its session lives on, and with it its znode. */
 static void a_leader_that_may_not_write_does_not_keep_the_lead(void **state)
 {
-    unsigned old;
-
-    three_nodes_setup(state);
-    old = (unsigned)leader();
     calls_fail(old, "/epoch", COORD_DENIED);
     await(is_not_led, T);
     assert_non_null(strstr(status_of(old).refused, "write to"));
@@ -305,8 +286,7 @@ static void a_leader_that_may_not_write_does_not_keep_the_lead(void **state)
 
 static void a_standby_that_may_not_write_says_so(void **state)
 {
-    node_start(0);
-    await(is_led, 2 * T);
+    first_leads();
     node_start(1);
     await(is_seen_by_the_first, T);
     calls_fail(1, "/nodes/nb", COORD_DENIED);
@@ -333,8 +313,7 @@ static void a_command_that_cannot_know_enough_ends(void **state)
 {
     struct ha_command c = {.request = HA_PAUSE, .to = "", .on_done = on_ended};
 
-    node_start(0);
-    await(is_led, 2 * T);
+    first_leads();
     calls_fail(0, "/control", COORD_DENIED);
     znode_put("/dueq/main/control", "paused no\n");
     run(T);
@@ -351,21 +330,13 @@ static void a_command_that_cannot_know_enough_ends(void **state)
 static void a_history_that_cannot_be_read_delays_no_failover(void **state)
 {
     for (int i = 0; i < 20; i++) {
-        struct coord_credentials dead;
-        unsigned old, other, third;
-
-        world_teardown(state);
         three_nodes_setup(state);
-        old = (unsigned)leader();
-        other = (old + 1) % NODES;
-        third = (old + 2) % NODES;
         node_kill(third);
-        calls_fail(other, "/history", COORD_ERROR);
+        calls_fail(next, "/history", COORD_ERROR);
         znode_put("/dueq/main/history", "x y\n");
         run(2 * T + i * 17);
-        dead = nodes[old].told;
         node_kill(old);
-        nodes[other].peers.on_death(&nodes[other].peers, nodes[old].name, &dead);
+        node_proves_dead(next, old);
         assert_in_range(await(is_led, T), 1, 50);
     }
 }
@@ -373,8 +344,7 @@ static void a_history_that_cannot_be_read_delays_no_failover(void **state)
 /* A node with ha.auth in a cluster without: only that node can read its znodes. */
 static void a_node_that_others_cannot_read_is_told_on_both_sides(void **state)
 {
-    node_start(0);
-    await(is_led, 2 * T);
+    first_leads();
     calls_fail(0, "/nodes/nb", COORD_DENIED);
     node_start(1);
     run(5 * T);
@@ -406,8 +376,7 @@ static void a_node_that_cannot_be_read_ends_nobody(void **state)
 
 static void a_long_way_to_zookeeper_is_told(void **state)
 {
-    node_start(0);
-    await(is_led, 2 * T);
+    first_leads();
     run(T);
     ensemble.delay_ms = T / 10;
     run(2 * T);
@@ -418,29 +387,27 @@ static void a_long_way_to_zookeeper_is_told(void **state)
     assert_string_equal(status_of(0).refused, "");
 }
 
-#define ON_NONE(test) cmocka_unit_test_setup_teardown(test, world_setup, world_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_NONE(members_that_are_gone_for_good_are_forgotten),
-        ON_NONE(a_list_that_is_full_is_told_and_new_nodes_are_seen),
-        ON_NONE(new_nodes_that_come_together_are_all_seen),
-        ON_NONE(a_session_timeout_that_cannot_be_is_ignored),
-        ON_NONE(damage_that_stops_all_is_said),
-        ON_NONE(an_epoch_of_redis_that_cannot_be_is_said),
-        ON_NONE(calls_that_are_denied_are_refused_with_what_to_look_at),
-        ON_NONE(what_is_refused_for_two_reasons_is_told_once),
-        ON_NONE(a_history_that_may_not_be_read_ends_no_node),
-        ON_NONE(a_history_that_may_not_be_written_is_tried_now_and_then),
-        ON_NONE(an_election_that_is_refused_is_told_once),
-        ON_NONE(a_leader_that_may_not_write_does_not_keep_the_lead),
-        ON_NONE(a_standby_that_may_not_write_says_so),
-        ON_NONE(a_command_that_cannot_know_enough_ends),
-        ON_NONE(a_history_that_cannot_be_read_delays_no_failover),
-        ON_NONE(a_node_that_others_cannot_read_is_told_on_both_sides),
-        ON_NONE(a_node_that_cannot_be_read_ends_nobody),
-        ON_NONE(a_long_way_to_zookeeper_is_told),
+        ON_WORLD(members_that_are_gone_for_good_are_forgotten),
+        ON_WORLD(a_list_that_is_full_is_told_and_new_nodes_are_seen),
+        ON_WORLD(new_nodes_that_come_together_are_all_seen),
+        ON_WORLD(a_session_timeout_that_cannot_be_is_ignored),
+        ON_WORLD(damage_that_stops_all_is_said),
+        ON_WORLD(an_epoch_of_redis_that_cannot_be_is_said),
+        ON_WORLD(calls_that_are_denied_are_refused_with_what_to_look_at),
+        ON_THREE(what_is_refused_for_two_reasons_is_told_once),
+        ON_WORLD(a_history_that_may_not_be_read_ends_no_node),
+        ON_THREE(a_history_that_may_not_be_written_is_tried_now_and_then),
+        ON_THREE(an_election_that_is_refused_is_told_once),
+        ON_THREE(a_leader_that_may_not_write_does_not_keep_the_lead),
+        ON_WORLD(a_standby_that_may_not_write_says_so),
+        ON_WORLD(a_command_that_cannot_know_enough_ends),
+        ON_WORLD(a_history_that_cannot_be_read_delays_no_failover),
+        ON_WORLD(a_node_that_others_cannot_read_is_told_on_both_sides),
+        ON_WORLD(a_node_that_cannot_be_read_ends_nobody),
+        ON_WORLD(a_long_way_to_zookeeper_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,13 +10,6 @@
 
 #include "ha/tests/ha_fixture.h"
 
-static int old; /* the leader at first */
-
-static bool has_another_leader(void)
-{
-    return is_led() && leader() != old;
-}
-
 static void one_of_three_leads_and_all_know_it(void **state)
 {
     int l = leader();
@@ -31,14 +24,14 @@ static void one_of_three_leads_and_all_know_it(void **state)
         assert_int_equal(s.node_count, 3);
         assert_int_equal(s.transition_count, 1);
         assert_string_equal(s.transitions[0].reason, "elected");
-        assert_int_equal(s.alone_ms, 0);
+        assert_int_equal(s.leaderless_ms, 0);
         assert_int_equal(nodes[i].peer_count, 2);
         for (unsigned n = 0; n < NODES; n++) {
             assert_true(s.nodes[n].is_member && s.nodes[n].is_here && s.nodes[n].store_up);
             assert_true(s.nodes[n].incarnation == 0xffffffffffff0000 + n);
         }
-        assert_memory_equal(&nodes[i].told, &nodes[i].zk.base.credentials,
-                            sizeof(nodes[i].told));
+        assert_memory_equal(&nodes[i].reported, &nodes[i].zk.base.credentials,
+                            sizeof(nodes[i].reported));
         assert_int_equal(role_of(i), (int)i == l ? ROLE_LEADER : ROLE_STANDBY);
     }
     run(30 * T);
@@ -52,8 +45,7 @@ static void a_dead_leader_is_replaced_when_its_session_ends(void **state)
 {
     int64_t without;
 
-    old = leader();
-    node_kill((unsigned)old);
+    node_kill(old);
     without = await(has_another_leader, T + 300);
     assert_in_range(without, T / 2, T + 200);
     run(T);
@@ -67,44 +59,33 @@ static void a_dead_leader_is_replaced_when_its_session_ends(void **state)
 
 static void a_death_that_a_peer_proves_is_followed_at_once(void **state)
 {
-    struct coord_credentials dead;
-    unsigned other;
-
-    old = leader();
-    other = (unsigned)(old + 1) % NODES;
-    dead = nodes[old].told;
-    node_kill((unsigned)old);
+    node_kill(old);
     run(5);
-    nodes[other].peers.on_death(&nodes[other].peers, nodes[old].name, &dead);
+    node_proves_dead(next, old);
     assert_in_range(await(has_another_leader, T), 1, 15);
-    assert_int_equal(status_of(other).peer_deaths, 1);
+    assert_int_equal(status_of(next).peer_deaths, 1);
 }
 
 static bool has_joined(void)
 {
-    return role_of((unsigned)old) == ROLE_STANDBY;
+    return role_of(old) == ROLE_STANDBY;
 }
 
 /* A leader dies whose predecessor has just come back: that one would have to wait for a lease.
  */
 static void who_has_only_just_joined_lets_others_go_first(void **state)
 {
-    unsigned first = (unsigned)leader(), second, third;
+    unsigned first = old;
 
-    old = (int)first;
     node_kill(first);
     await(has_another_leader, T + 300);
-    second = (unsigned)leader();
-    third = 3 - first - second;
     node_start(first);
     await(has_joined, T);
-    old = (int)second;
-    struct coord_credentials dead = nodes[second].told;
-
-    node_kill(second);
-    nodes[first].peers.on_death(&nodes[first].peers, nodes[second].name, &dead);
+    name_the_roles();
+    node_kill(old);
+    node_proves_dead(first, old);
     assert_in_range(await(has_another_leader, T), 1, 15);
-    assert_int_equal(leader(), third);
+    assert_int_not_equal(leader(), first);
 }
 
 static void a_death_of_a_session_that_owns_nothing_is_ignored(void **state)
@@ -112,7 +93,7 @@ static void a_death_of_a_session_that_owns_nothing_is_ignored(void **state)
     struct coord_credentials stranger = {.session = 0x9999};
 
     nodes[0].peers.on_death(&nodes[0].peers, "nb", &stranger);
-    nodes[0].peers.on_death(&nodes[0].peers, "na", &nodes[0].told);
+    node_proves_dead(0, 0);
     run(T);
     assert_int_equal(status_of(0).peer_deaths, 0);
     assert_int_equal(status_of(0).sessions, 1);
@@ -124,15 +105,9 @@ static void an_answer_that_was_lost_elects_one_in_the_end(void **state)
 {
     for (int late = 0; late < 2; late++) {
         for (int after = 0; after < 12; after++) {
-            struct coord_credentials dead;
-            unsigned other;
-
             three_nodes_setup(state);
-            old = leader();
-            other = (unsigned)(old + 1) % NODES;
-            dead = nodes[old].told;
-            node_kill((unsigned)old);
-            nodes[other].peers.on_death(&nodes[other].peers, nodes[old].name, &dead);
+            node_kill(old);
+            node_proves_dead(next, old);
             run(after);
             for (unsigned i = 0; i < NODES; i++) {
                 if (nodes[i].is_alive)
@@ -140,23 +115,17 @@ static void an_answer_that_was_lost_elects_one_in_the_end(void **state)
             }
             await(has_another_leader, 2 * T);
             run(T);
-            assert_int_equal(nodes[other].promoted + nodes[(old + 2) % NODES].promoted, 1);
-            world_teardown(state);
+            assert_int_equal(nodes[next].promoted + nodes[third].promoted, 1);
         }
     }
-    three_nodes_setup(state);
 }
 
 /* The attempt fails if a znode changes while it is on its way, because it did not know that. */
 static void the_world_changes_under_an_attempt(const char *path, const char *text)
 {
-    int64_t session;
-
-    old = leader();
-    session = nodes[old].told.session;
-    node_kill((unsigned)old);
+    node_kill(old);
     ensemble.delay_ms = 20;
-    fake_ensemble_expire(&ensemble, session);
+    fake_ensemble_expire(&ensemble, nodes[old].reported.session);
     run(70); /* the notice, a read and its answer: the attempt is on its way */
     assert_true(is_not_led());
     znode_put(path, text);
@@ -165,7 +134,7 @@ static void the_world_changes_under_an_attempt(const char *path, const char *tex
         assert_true(is_not_led());
     }
     assert_false(znode_exists("/dueq/main/leader"));
-    assert_true(status_of((unsigned)(old + 1) % NODES).elections_lost > 0);
+    assert_true(status_of(next).elections_lost > 0);
 }
 
 static void who_does_not_know_of_a_pause_is_not_elected(void **state)
@@ -180,24 +149,20 @@ static void who_is_no_member_any_more_is_not_elected(void **state)
 
 static void the_znode_of_ones_own_earlier_session_is_not_ones_own(void **state)
 {
-    unsigned l = (unsigned)leader();
-
-    old = (int)l;
-    node_kill(l);
-    node_start(l); /* the old session's znodes are still there */
+    node_kill(old);
+    node_start(old); /* the old session's znodes are still there */
     run(T / 4);
     assert_true(is_not_led());
-    assert_int_not_equal(role_of(l), ROLE_LEADER);
+    assert_int_not_equal(role_of(old), ROLE_LEADER);
     await(is_led, 2 * T);
     run(T);
     assert_int_equal(status_of((unsigned)leader()).role->token.epoch, 2);
-    assert_true(leader() == (int)l || role_of(l) == ROLE_STANDBY);
-    assert_string_equal(nodes[l].refused, "");
+    assert_true(leader() == (int)old || role_of(old) == ROLE_STANDBY);
+    assert_string_equal(nodes[old].refused, "");
 }
 
-static void the_most_preferred_stands_first(void **state)
+static void the_most_preferred_campaigns_first(void **state)
 {
-    world_setup(state);
     nodes[2].options.priority = 90;
     nodes[1].options.priority = 60;
     for (unsigned i = 0; i < NODES; i++)
@@ -213,10 +178,8 @@ static void the_most_preferred_stands_first(void **state)
 
 static void a_preferred_node_takes_over_after_the_tenure(void **state)
 {
-    world_setup(state);
     nodes[2].options.priority = 90;
-    node_start(0);
-    await(is_led, 2 * T);
+    first_leads();
     node_start(2);
     run(4000);
     assert_int_equal(leader(), 0);
@@ -229,9 +192,8 @@ static void a_preferred_node_takes_over_after_the_tenure(void **state)
     assert_int_equal(leader(), 2);
 }
 
-static void one_that_is_barred_never_stands(void **state)
+static void one_that_is_barred_never_campaigns(void **state)
 {
-    world_setup(state);
     nodes[0].options.no_failover = true;
     node_start(0);
     run(5 * T);
@@ -242,28 +204,23 @@ static void one_that_is_barred_never_stands(void **state)
     node_kill(1);
     run(5 * T);
     assert_true(is_not_led());
-    assert_true(status_of(0).alone_ms > T);
+    assert_true(status_of(0).leaderless_ms > T);
 }
 
-static void one_without_redis_does_not_stand(void **state)
+static void one_without_redis_does_not_campaign(void **state)
 {
-    unsigned l = (unsigned)leader(), a = (l + 1) % NODES, b = (l + 2) % NODES;
-
-    ha_store_is(nodes[a].ha, false);
+    ha_store_is(nodes[next].ha, false);
     run(100);
-    old = (int)l;
-    node_kill(l);
+    node_kill(old);
     await(has_another_leader, 2 * T);
-    assert_int_equal(leader(), (int)b);
+    assert_int_equal(leader(), (int)third);
 }
 
 static void a_new_node_is_added_and_one_that_is_forgotten_is_no_member(void **state)
 {
     unsigned l, gone;
 
-    world_setup(state);
-    node_start(0);
-    await(is_led, 2 * T);
+    first_leads();
     node_start(1);
     node_start(2);
     run(T);
@@ -310,18 +267,14 @@ static void who_leads_no_more_adds_nobody(void **state)
         await(is_led, 4 * T);
         run(T);
         assert_true(is_on_the_list("nb")); /* the next lead adds it */
-        world_teardown(state);
     }
-    world_setup(state);
 }
 
 /* It cannot write its own znode before the session before it is over, and proves itself even
  * so. */
 static void who_waits_for_its_name_leads_as_soon_as_it_has_it(void **state)
 {
-    world_setup(state);
-    node_start(0);
-    await(is_led, 2 * T);
+    first_leads();
     run(T);
     old = 0;
     node_kill(0);
@@ -332,23 +285,20 @@ static void who_waits_for_its_name_leads_as_soon_as_it_has_it(void **state)
     assert_in_range(await(is_led, T), 0, 30);
 }
 
-static void who_could_not_stand_meanwhile_waits_from_anew(void **state)
+static void who_could_not_campaign_meanwhile_waits_from_anew(void **state)
 {
-    unsigned wanted, other;
+    unsigned wanted = next, other = third;
 
-    old = leader();
-    wanted = (unsigned)(old + 1) % NODES;
-    other = (unsigned)(old + 2) % NODES;
     ha_store_is(nodes[wanted].ha, false);
     ha_store_is(nodes[other].ha, false);
     run(T);
-    node_kill((unsigned)old);
+    node_kill(old);
     run(2 * T);
     znode_put("/dueq/main/control", nodes[wanted].name[1] == 'a'   ? "wanted na\n"
                                     : nodes[wanted].name[1] == 'b' ? "wanted nb\n"
                                                                    : "wanted nc\n");
     run(T / 10);
-    ha_store_is(nodes[other].ha, true); /* would stand T/2 later */
+    ha_store_is(nodes[other].ha, true); /* would campaign T/2 later */
     run(T / 4);
     ha_store_is(nodes[other].ha, false);
     run(T);
@@ -360,13 +310,11 @@ static void who_could_not_stand_meanwhile_waits_from_anew(void **state)
     assert_int_equal(leader(), (int)wanted);
 }
 
-/* The node's lease is not proven now, so it stands late; still it must lead. */
+/* The node's lease is not proven now, so it campaigns late; still it must lead. */
 static void who_gave_the_lead_away_lets_the_preferred_one_lead(void **state)
 {
-    world_setup(state);
     nodes[2].options.priority = 90;
-    node_start(0);
-    await(is_led, 2 * T);
+    first_leads();
     node_start(2);
     run(100);
     calls_fail(2, "/nodes/nc", COORD_ERROR);
@@ -381,7 +329,7 @@ static bool is_the_third_here(void)
     return status_of(0).node_count > 1;
 }
 
-/* It may have promised before its start, so it does not stand for a while. */
+/* It may have promised before its start, so it does not campaign for a while. */
 static void the_lead_is_not_given_to_one_that_has_just_started(void **state)
 {
     for (int by_request = 0; by_request < 2; by_request++) {
@@ -398,19 +346,15 @@ static void the_lead_is_not_given_to_one_that_has_just_started(void **state)
             run(1);
         old = 0;
         assert_in_range(await(has_another_leader, T), 1, 30);
-        world_teardown(state);
     }
-    world_setup(state);
 }
 
 static void a_preferred_node_does_not_take_over_while_the_lead_flaps(void **state)
 {
-    world_setup(state);
     for (unsigned i = 0; i < NODES; i++)
         nodes[i].options.flap_max = 2;
     nodes[2].options.priority = 90;
-    node_start(0);
-    await(is_led, 2 * T);
+    first_leads();
     node_start(1);
     run(2 * T);
     assert_int_equal(command(0, HA_SWITCHOVER, "nb"), STATUS_OK);
@@ -431,9 +375,8 @@ static void a_wait_for_another_is_not_begun_anew_by_what_is_read(void **state)
 {
     static const char request[] = "paused no\nwanted zz\nat 0\nforce no\nby na\n";
 
-    old = leader();
-    fake_ensemble_expire(&ensemble, nodes[old].zk.base.credentials.session);
-    node_kill((unsigned)old);
+    fake_ensemble_expire(&ensemble, nodes[old].reported.session);
+    node_kill(old);
     for (unsigned i = 0; i < 4; i++) {
         znode_put("/dueq/main/control", request); /* all read it again */
         run(T / 8);
@@ -441,9 +384,6 @@ static void a_wait_for_another_is_not_begun_anew_by_what_is_read(void **state)
     }
     assert_in_range(await(has_another_leader, T), 0, T / 8);
 }
-
-#define ON_THREE(test) cmocka_unit_test_setup_teardown(test, three_nodes_setup, world_teardown)
-#define ON_NONE(test)  cmocka_unit_test_teardown(test, world_teardown)
 
 int main(void)
 {
@@ -453,21 +393,21 @@ int main(void)
         ON_THREE(a_death_that_a_peer_proves_is_followed_at_once),
         ON_THREE(who_has_only_just_joined_lets_others_go_first),
         ON_THREE(a_death_of_a_session_that_owns_nothing_is_ignored),
-        ON_NONE(an_answer_that_was_lost_elects_one_in_the_end),
+        ON_WORLD(an_answer_that_was_lost_elects_one_in_the_end),
         ON_THREE(who_does_not_know_of_a_pause_is_not_elected),
         ON_THREE(who_is_no_member_any_more_is_not_elected),
         ON_THREE(the_znode_of_ones_own_earlier_session_is_not_ones_own),
-        ON_NONE(the_most_preferred_stands_first),
-        ON_NONE(a_preferred_node_takes_over_after_the_tenure),
-        ON_NONE(one_that_is_barred_never_stands),
-        ON_THREE(one_without_redis_does_not_stand),
-        ON_NONE(a_new_node_is_added_and_one_that_is_forgotten_is_no_member),
-        ON_NONE(who_leads_no_more_adds_nobody),
-        ON_NONE(who_waits_for_its_name_leads_as_soon_as_it_has_it),
-        ON_THREE(who_could_not_stand_meanwhile_waits_from_anew),
-        ON_NONE(who_gave_the_lead_away_lets_the_preferred_one_lead),
-        ON_NONE(a_preferred_node_does_not_take_over_while_the_lead_flaps),
-        ON_NONE(the_lead_is_not_given_to_one_that_has_just_started),
+        ON_WORLD(the_most_preferred_campaigns_first),
+        ON_WORLD(a_preferred_node_takes_over_after_the_tenure),
+        ON_WORLD(one_that_is_barred_never_campaigns),
+        ON_THREE(one_without_redis_does_not_campaign),
+        ON_WORLD(a_new_node_is_added_and_one_that_is_forgotten_is_no_member),
+        ON_WORLD(who_leads_no_more_adds_nobody),
+        ON_WORLD(who_waits_for_its_name_leads_as_soon_as_it_has_it),
+        ON_THREE(who_could_not_campaign_meanwhile_waits_from_anew),
+        ON_WORLD(who_gave_the_lead_away_lets_the_preferred_one_lead),
+        ON_WORLD(a_preferred_node_does_not_take_over_while_the_lead_flaps),
+        ON_WORLD(the_lead_is_not_given_to_one_that_has_just_started),
         ON_THREE(a_wait_for_another_is_not_begun_anew_by_what_is_read),
     };
 

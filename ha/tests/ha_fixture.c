@@ -15,11 +15,13 @@
 #include "ha/tests/ha_letters_fixture.h"
 
 struct fake_ensemble ensemble;
-struct member nodes[NODES];
+struct test_node nodes[NODES];
+unsigned old, next, third;
 struct ha_command last_command;
 int64_t now, wall_offset;
 unsigned acting_max;
 static struct timers ensemble_timers;
+static bool is_set_up;
 
 /* ---- nodes ---- */
 
@@ -35,13 +37,13 @@ static int64_t now_wall_ms(void *arg)
 
 static void on_role(void *arg, const struct role *role, enum role_state before)
 {
-    struct member *m = arg;
+    struct test_node *n = arg;
 
-    m->promoted += role->state == ROLE_LEADER;
-    m->demoted += before == ROLE_LEADER;
-    m->why[role->state] = role->reason;
-    if (role->state == ROLE_DRAINING && m->drains)
-        ha_drained(m->ha);
+    n->promoted += role->state == ROLE_LEADER;
+    n->demoted += before == ROLE_LEADER;
+    n->why[role->state] = role->reason;
+    if (role->state == ROLE_DRAINING && n->drains)
+        ha_drained(n->ha);
 }
 
 #define SCANNERS_SHOWN 80
@@ -63,38 +65,38 @@ static void print_names(char *to, size_t room, const char **names, unsigned coun
 
 static void on_scanners(void *arg, const struct ha_scanners *scanners)
 {
-    struct member *m = arg;
+    struct test_node *n = arg;
     const char *names[SCANNERS_SHOWN] = {NULL};
 
-    assert_false(m->is_inside);
+    assert_false(n->is_inside);
     assert_in_range(scanners->count, 0, SCANNERS_SHOWN);
     for (unsigned i = 0; i < scanners->count; i++)
         names[i] = scanners->nodes[i];
-    print_names(m->scanners, sizeof(m->scanners), names, scanners->count);
-    m->view = scanners->number;
-    m->views++;
+    print_names(n->scanners, sizeof(n->scanners), names, scanners->count);
+    n->view = scanners->number;
+    n->views++;
 }
 
 static void on_refused(void *arg, const char *why)
 {
-    struct member *m = arg;
+    struct test_node *n = arg;
 
-    snprintf(m->refused, sizeof(m->refused), "%s", why);
+    snprintf(n->refused, sizeof(n->refused), "%s", why);
 }
 
 void node_start(unsigned i)
 {
-    struct member *m = &nodes[i];
+    struct test_node *n = &nodes[i];
 
-    timers_init(&m->timers, now);
-    fake_coordinator_init(&m->zk, &ensemble, &m->timers, m->options.session_ms);
-    m->peers = (struct peers){.ops = &letters_ops};
-    m->is_alive = true;
-    m->is_frozen = m->is_left = m->is_stopped = false;
-    m->ha = fake_process_begin(&m->options, &m->zk, &m->peers, &m->timers);
-    if (!m->is_store_mute)
-        ha_store_is(m->ha, true);
-    node_scans(i, m->options.shares);
+    timers_init(&n->timers, now);
+    fake_coordinator_init(&n->zk, &ensemble, &n->timers, n->options.session_ms);
+    n->peers = (struct peers){.ops = &letters_ops};
+    n->is_alive = true;
+    n->is_frozen = n->is_left = n->is_stopped = false;
+    n->ha = fake_process_begin(&n->options, &n->zk, &n->peers, &n->timers);
+    if (!n->is_store_mute)
+        ha_store_is(n->ha, true);
+    node_scans(i, n->options.shares);
 }
 
 void node_scans(unsigned i, bool is_scanning)
@@ -106,20 +108,35 @@ void node_scans(unsigned i, bool is_scanning)
 
 void node_kill(unsigned i)
 {
-    struct member *m = &nodes[i];
+    struct test_node *n = &nodes[i];
 
-    if (!m->is_alive)
+    if (!n->is_alive)
         return;
-    m->is_alive = false;
-    fake_process_kill(m->ha, &m->zk, &m->timers, now);
-    m->ha = NULL;
-    fake_coordinator_fini(&m->zk);
-    timers_fini(&m->timers);
+    n->is_alive = false;
+    fake_process_kill(n->ha, &n->zk, &n->timers, now);
+    n->ha = NULL;
+    fake_coordinator_fini(&n->zk);
+    timers_fini(&n->timers);
 }
 
 void node_freeze(unsigned i, bool is_frozen)
 {
     nodes[i].is_frozen = is_frozen;
+}
+
+void fence_by_another_ensemble(unsigned i)
+{
+    struct token seen = {.epoch = 1};
+
+    memset(seen.ensemble, 'f', TOKEN_ENSEMBLE_LEN);
+    ha_fenced(nodes[i].ha, &seen);
+}
+
+void node_proves_dead(unsigned i, unsigned who)
+{
+    struct peers *p = &nodes[i].peers;
+
+    p->on_death(p, nodes[who].name, &nodes[who].reported);
 }
 
 /* ---- time ---- */
@@ -163,6 +180,14 @@ void run(int64_t ms)
         pass_a_millisecond();
 }
 
+void leads_on(int64_t ms)
+{
+    while (ms-- > 0) {
+        pass_a_millisecond();
+        assert_int_equal(leader(), (int)old);
+    }
+}
+
 int64_t await(bool (*holds)(void), int64_t ms)
 {
     int64_t begin = now;
@@ -173,6 +198,12 @@ int64_t await(bool (*holds)(void), int64_t ms)
         pass_a_millisecond();
     }
     return now - begin;
+}
+
+void first_leads(void)
+{
+    node_start(0);
+    await(is_led, 2 * T);
 }
 
 /* ---- questions ---- */
@@ -196,6 +227,11 @@ bool is_not_led(void)
     return leader() < 0;
 }
 
+bool has_another_leader(void)
+{
+    return is_led() && leader() != (int)old;
+}
+
 struct ha_status status_of(unsigned i)
 {
     struct ha_status s;
@@ -207,6 +243,14 @@ struct ha_status status_of(unsigned i)
 enum role_state role_of(unsigned i)
 {
     return status_of(i).role->state;
+}
+
+const struct ha_transition *newest_change(void)
+{
+    static struct ha_status s;
+
+    s = status_of((unsigned)leader());
+    return &s.transitions[s.transition_count - 1];
 }
 
 const char *scanners_there(void)
@@ -259,6 +303,8 @@ int world_setup(void **state)
     const struct log_options quiet = {
         .level = getenv("HA_TEST_LOG") ? LEVEL_DEBUG : LEVEL_ERROR, .modules = ""};
 
+    world_teardown(state);
+    is_set_up = true;
     assert_int_equal(log_configure(&quiet), STATUS_OK);
     now = 100000;
     wall_offset = 1700000000000;
@@ -269,24 +315,31 @@ int world_setup(void **state)
     timers_init(&ensemble_timers, now);
     fake_ensemble_init(&ensemble, &ensemble_timers);
     for (unsigned i = 0; i < NODES; i++) {
-        struct member *m = &nodes[i];
+        struct test_node *n = &nodes[i];
 
-        *m = (struct member){.drains = true};
-        snprintf(m->name, sizeof(m->name), "n%c", 'a' + (char)i);
-        snprintf(m->address, sizeof(m->address), "10.0.0.%u:9504", i % 100);
-        m->options = fake_process_options(m->name, m->address);
-        m->options.incarnation = 0xffffffffffff0000 + i;
-        m->options.session_ms = T;
-        m->options.tenure_ms = 5000;
-        m->options.flap_max = 100;
-        m->options.now_boot_ms = now_boot_ms;
-        m->options.now_wall_ms = now_wall_ms;
-        m->options.on_role = on_role;
-        m->options.on_refused = on_refused;
-        m->options.on_scanners = on_scanners;
-        m->options.arg = m;
+        *n = (struct test_node){.drains = true};
+        snprintf(n->name, sizeof(n->name), "n%c", 'a' + (char)i);
+        snprintf(n->address, sizeof(n->address), "10.0.0.%u:9504", i % 100);
+        n->options = fake_process_options(n->name, n->address);
+        n->options.incarnation = 0xffffffffffff0000 + i;
+        n->options.session_ms = T;
+        n->options.tenure_ms = 5000;
+        n->options.flap_max = 100;
+        n->options.now_boot_ms = now_boot_ms;
+        n->options.now_wall_ms = now_wall_ms;
+        n->options.on_role = on_role;
+        n->options.on_refused = on_refused;
+        n->options.on_scanners = on_scanners;
+        n->options.arg = n;
     }
     return 0;
+}
+
+void name_the_roles(void)
+{
+    old = (unsigned)leader();
+    next = (old + 1) % NODES;
+    third = (old + 2) % NODES;
 }
 
 int three_nodes_setup(void **state)
@@ -298,11 +351,15 @@ int three_nodes_setup(void **state)
     }
     await(is_led, 2 * T);
     run(T); /* all have joined, been added, and proven themselves */
+    name_the_roles();
     return 0;
 }
 
 int world_teardown(void **state)
 {
+    if (!is_set_up)
+        return 0;
+    is_set_up = false;
     for (unsigned i = 0; i < NODES; i++)
         node_kill(i);
     letters_fini();

@@ -15,7 +15,7 @@
 #define NODES 3
 #define T     2000
 
-struct member {
+struct test_node {
     struct timers timers;
     struct fake_coordinator zk;
     struct peers peers;
@@ -27,7 +27,7 @@ struct member {
     bool drains;        /* answers DRAINING with ha_drained() at once; default */
     bool is_store_mute; /* the test calls ha_store_is(); else Redis is up from the start */
     bool is_left, is_stopped;
-    struct coord_credentials told;
+    struct coord_credentials reported; /* its session, to the others */
     unsigned peer_count;
     char refused[320];
     unsigned promoted, demoted;
@@ -40,21 +40,33 @@ struct member {
 };
 
 extern struct fake_ensemble ensemble;
-extern struct member nodes[NODES];
+extern struct test_node nodes[NODES];
+extern unsigned old, next, third; /* by their roles: the first leader, and the two others */
 extern int64_t now, wall_offset;
 extern unsigned acting_max; /* at any time, since the set-up */
 
-/* A cluster without nodes: the test may change options, then start nodes. */
+/* A cluster without nodes: the test may change options, then start nodes. Ends the world
+ * before. */
 int world_setup(void **state);
 int world_teardown(void **state);
 int three_nodes_setup(void **state); /* all started, one leads */
 
+#define ON_WORLD(test) cmocka_unit_test_setup_teardown(test, world_setup, world_teardown)
+#define ON_THREE(test) cmocka_unit_test_setup_teardown(test, three_nodes_setup, world_teardown)
+
+void name_the_roles(void); /* `old` leads now; done by three_nodes_setup() */
+
 void node_start(unsigned i);
+void first_leads(void);     /* starts node 0, which is elected */
 void node_kill(unsigned i); /* kill -9: its session ends by the clock */
 void node_freeze(unsigned i, bool is_frozen);
-void node_scans(unsigned i, bool is_scanning); /* where it shares: from its start on */
+void fence_by_another_ensemble(unsigned i);      /* Redis has seen its token */
+void node_proves_dead(unsigned i, unsigned who); /* its peer link says that `who` is dead */
+void node_scans(unsigned i, bool is_scanning);   /* where it shares: from its start on */
 
 void run(int64_t ms);
+
+void leads_on(int64_t ms); /* runs; `old` leads at every moment */
 
 /* Runs until holds(), and fails after `ms`. Returns how long it took. */
 int64_t await(bool (*holds)(void), int64_t ms);
@@ -65,8 +77,12 @@ const char *scanners_there(void);
 int leader(void); /* the node that may act, or -1 */
 bool is_led(void);
 bool is_not_led(void);
+bool has_another_leader(void); /* than `old` */
 enum role_state role_of(unsigned i);
 struct ha_status status_of(unsigned i);
+
+/* The newest line of the history, as the leader sees it; until the next call. */
+const struct ha_transition *newest_change(void);
 
 /* By hand: sets a znode, or creates it; deletes it. */
 void znode_put(const char *path, const char *text);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "ha/state.h"
-#include "ha/tests/ha_trio_fixture.h"
+#include "ha/tests/ha_fixture.h"
 
 #define EPOCH   "/dueq/main/epoch"
 #define CONTROL "/dueq/main/control"
@@ -61,7 +61,7 @@ static struct coord_request *stand_next(void)
 {
     node_freeze(third, true);
     node_kill(old);
-    fake_ensemble_expire(&ensemble, nodes[old].told.session);
+    fake_ensemble_expire(&ensemble, nodes[old].reported.session);
     return &nodes[next].ha->election.request;
 }
 
@@ -77,14 +77,12 @@ static void an_election_does_not_overlook_a_request_or_a_change_of_members(void 
 {
     is_refused(stand_next(), CONTROL, "paused yes\n", EPOCH);
     node_freeze(third, false);
-    world_teardown(state);
-    trio_setup(state);
+    three_nodes_setup(state);
     is_refused(stand_next(), MEMBERS, "timeout_ms 2000\nmember zz\n", EPOCH);
 }
 
 static void the_first_election_does_not_overwrite_a_list_of_members(void **state)
 {
-    world_teardown(state);
     world_setup(state);
     node_start(0);
     is_refused(&nodes[0].ha->election.request, MEMBERS, "timeout_ms 2000\nmember zz\n",
@@ -95,7 +93,7 @@ static void the_first_election_does_not_overwrite_a_list_of_members(void **state
 
 static struct coord_request *add_one(void)
 {
-    const struct coord_credentials gone = nodes[third].told;
+    const struct coord_credentials gone = nodes[third].reported;
 
     node_kill(third);
     fake_ensemble_expire(&ensemble, gone.session);
@@ -199,7 +197,7 @@ static void a_pause_leaves_a_request_that_came_before_it(void **state)
 
 static void lose_third(void)
 {
-    const struct coord_credentials gone = nodes[third].told;
+    const struct coord_credentials gone = nodes[third].reported;
 
     node_kill(third);
     fake_ensemble_expire(&ensemble, gone.session);
@@ -234,23 +232,21 @@ static void nobody_is_forgotten_on_word_of_before_an_election(void **state)
     assert_null(strstr(text_of(MEMBERS), nodes[third].name));
 }
 
-#define ON_TRIO(test) cmocka_unit_test_setup_teardown(test, trio_setup, world_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_TRIO(an_election_does_not_take_an_epoch_back),
-        ON_TRIO(an_election_does_not_overlook_a_request_or_a_change_of_members),
-        ON_TRIO(the_first_election_does_not_overwrite_a_list_of_members),
-        ON_TRIO(who_adds_a_member_does_not_bring_back_who_was_forgotten),
-        ON_TRIO(who_is_deposed_adds_no_member),
-        ON_TRIO(who_takes_a_request_back_does_not_overwrite_the_next),
-        ON_TRIO(who_is_deposed_takes_no_request_back),
-        ON_TRIO(the_history_keeps_what_others_write),
-        ON_TRIO(a_request_does_not_overwrite_another),
-        ON_TRIO(a_pause_leaves_a_request_that_came_before_it),
-        ON_TRIO(who_is_forgotten_takes_nobody_else_along),
-        ON_TRIO(nobody_is_forgotten_on_word_of_before_an_election),
+        ON_THREE(an_election_does_not_take_an_epoch_back),
+        ON_THREE(an_election_does_not_overlook_a_request_or_a_change_of_members),
+        ON_THREE(the_first_election_does_not_overwrite_a_list_of_members),
+        ON_THREE(who_adds_a_member_does_not_bring_back_who_was_forgotten),
+        ON_THREE(who_is_deposed_adds_no_member),
+        ON_THREE(who_takes_a_request_back_does_not_overwrite_the_next),
+        ON_THREE(who_is_deposed_takes_no_request_back),
+        ON_THREE(the_history_keeps_what_others_write),
+        ON_THREE(a_request_does_not_overwrite_another),
+        ON_THREE(a_pause_leaves_a_request_that_came_before_it),
+        ON_THREE(who_is_forgotten_takes_nobody_else_along),
+        ON_THREE(nobody_is_forgotten_on_word_of_before_an_election),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

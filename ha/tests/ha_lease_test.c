@@ -11,26 +11,12 @@
 #include "ha/tests/ha_fixture.h"
 #include "ha/state.h"
 
-static unsigned old;
-
-static bool has_another_leader(void)
-{
-    return is_led() && leader() != (int)old;
-}
-
-static int setup(void **state)
-{
-    three_nodes_setup(state);
-    old = (unsigned)leader();
-    return 0;
-}
-
 static struct fake_session *session_of(unsigned i)
 {
     LIST_EACH (link, &ensemble.sessions) {
         struct fake_session *s = CONTAINER_OF(link, struct fake_session, link);
 
-        if (s->who.session == nodes[i].told.session)
+        if (s->who.session == nodes[i].reported.session)
             return s;
     }
     return NULL;
@@ -51,7 +37,7 @@ static void one_that_is_cut_off_stops_before_another_leads(void **state)
     const enum fake_link cuts[] = {FAKE_LINK_MUTE, FAKE_LINK_MUTE_OUT, FAKE_LINK_MUTE_IN};
 
     for (unsigned i = 0; i < 3; i++) {
-        setup(state);
+        three_nodes_setup(state);
         fake_coordinator_link(&nodes[old].zk, cuts[i]);
         assert_in_range(await(is_not_led, T), T / 4, T * 2 / 3);
         await(has_another_leader, 2 * T);
@@ -61,9 +47,7 @@ static void one_that_is_cut_off_stops_before_another_leads(void **state)
         run(3 * T);
         assert_int_equal(role_of(old), ROLE_STANDBY);
         assert_int_equal(status_of(old).sessions, 2);
-        world_teardown(state);
     }
-    setup(state);
 }
 
 static void a_short_cut_changes_nothing(void **state)
@@ -135,10 +119,7 @@ static void a_short_freeze_does_not_cost_the_lead(void **state)
 static void slow_links_do_not_cost_the_lead(void **state)
 {
     ensemble.delay_ms = T / 20;
-    for (int64_t ms = 0; ms < 20 * T; ms++) {
-        run(1);
-        assert_int_equal(leader(), old);
-    }
+    leads_on(20 * T);
     assert_true(status_of(old).lease_left_ms > T / 10);
 }
 
@@ -162,7 +143,7 @@ static void the_wall_clock_does_not_matter(void **state)
     assert_int_equal(nodes[old].promoted, 1);
 }
 
-static void a_fenced_leader_steps_down_at_once_and_stands_above_the_fence(void **state)
+static void a_fenced_leader_steps_down_at_once_and_campaigns_above_the_fence(void **state)
 {
     struct token seen = status_of(old).role->token;
 
@@ -187,10 +168,7 @@ static void a_fenced_leader_steps_down_at_once_and_stands_above_the_fence(void *
 
 static void one_fenced_by_another_ensemble_keeps_the_lead_and_says_what_to_do(void **state)
 {
-    struct token seen = {.epoch = 1};
-
-    memset(seen.ensemble, 'f', TOKEN_ENSEMBLE_LEN);
-    ha_fenced(nodes[old].ha, &seen);
+    fence_by_another_ensemble(old);
     run(10);
     assert_int_equal(role_of(old), ROLE_STANDBY);
     assert_int_equal(nodes[old].why[ROLE_STANDBY], ROLE_OTHER_ENSEMBLE_REASON);
@@ -207,10 +185,7 @@ static void one_fenced_by_another_ensemble_keeps_the_lead_and_says_what_to_do(vo
 
 static void what_to_do_is_said_no_more_when_it_was_done(void **state)
 {
-    struct token seen = {.epoch = 1};
-
-    memset(seen.ensemble, 'f', TOKEN_ENSEMBLE_LEN);
-    ha_fenced(nodes[old].ha, &seen);
+    fence_by_another_ensemble(old);
     run(HA_FENCED_AGAIN_MS + T / 2);
     assert_int_equal(leader(), old);
     assert_non_null(strstr(status_of(old).refused, "fence adopt"));
@@ -263,16 +238,13 @@ static void is_found_by_the_next_beat(void (*what)(void), void **state)
     for (int beats = 0; beats < 6; beats++) {
         run(beats * (T / 6));
         await(is_lease_new, T);
-        for (unsigned i = 0; i < NODES; i++) {
-            if (i != old)
-                node_kill(i);
-        }
+        node_kill(next);
+        node_kill(third);
         fake_tree_unwatch(&ensemble.tree, session_of(old));
         what();
         assert_in_range(await(is_not_led, T), 1, T / 6 + 10);
         assert_int_equal(nodes[old].why[ROLE_STANDBY], ROLE_DEPOSED_REASON);
-        world_teardown(state);
-        setup(state);
+        three_nodes_setup(state);
     }
 }
 
@@ -303,8 +275,6 @@ static void a_beat_finds_that_the_znode_is_of_another_epoch(void **state)
  * goes out before it hears of the new leader. */
 static void a_give_away_does_not_take_the_znode_of_a_successor(void **state)
 {
-    unsigned next = (old + 1) % NODES;
-
     nodes[old].drains = false;
     assert_int_equal(command(old, HA_SWITCHOVER, nodes[next].name), STATUS_OK);
     run(20);
@@ -321,7 +291,7 @@ static void a_give_away_does_not_take_the_znode_of_a_successor(void **state)
 }
 
 /* `after_ms`: since the newest beat was answered. False: the notice was read first. */
-static bool lose_the_answer_to_a_give_away(unsigned next, int64_t after_ms)
+static bool lose_the_answer_to_a_give_away(int64_t after_ms)
 {
     char request[96];
 
@@ -360,7 +330,7 @@ static void leads_no_more(void)
 
 static void a_give_away_whose_answer_is_lost_may_have_happened(void **state)
 {
-    assert_true(lose_the_answer_to_a_give_away((old + 1) % NODES, 0));
+    assert_true(lose_the_answer_to_a_give_away(0));
     leads_no_more();
     fake_coordinator_link(&nodes[old].zk, FAKE_LINK_UP);
     run(3 * T);
@@ -374,12 +344,11 @@ static void a_beat_of_before_says_nothing_of_a_give_away(void **state)
 
     for (int64_t after_ms = T / 8; after_ms <= T / 6; after_ms += 5) {
         run(T / 6); /* the beat that is due now has `leader` read, for which it would wait */
-        if (lose_the_answer_to_a_give_away((old + 1) % NODES, after_ms)) {
+        if (lose_the_answer_to_a_give_away(after_ms)) {
             leads_no_more();
             tried++;
         }
-        world_teardown(state);
-        setup(state);
+        three_nodes_setup(state);
     }
     assert_in_range(tried, 10, 20);
 }
@@ -391,8 +360,6 @@ static bool is_a_give_away_under_way(void)
 
 static void one_whose_give_away_did_not_happen_leads_on(void **state)
 {
-    unsigned next = (old + 1) % NODES;
-
     nodes[old].drains = false;
     assert_int_equal(command(old, HA_SWITCHOVER, nodes[next].name), STATUS_OK);
     run(20);
@@ -401,7 +368,7 @@ static void one_whose_give_away_did_not_happen_leads_on(void **state)
     await(is_a_give_away_under_way, T / 2);
     fake_coordinator_cut(&nodes[old].zk, false); /* before it arrives */
     node_kill(next);
-    fake_ensemble_expire(&ensemble, nodes[next].told.session);
+    fake_ensemble_expire(&ensemble, nodes[next].reported.session);
     ensemble.delay_ms = 1;
     run(1);
     assert_true(nodes[old].ha->lead.is_doubtful);
@@ -420,7 +387,7 @@ static void one_whose_znode_was_taken_while_it_was_away_does_not_resume(void **s
     await(is_not_led, T);
     assert_int_equal(role_of(old), ROLE_OFFLINE);
     for (unsigned i = 0; i < NODES; i++)
-        ha_store_is(nodes[i].ha, false); /* nobody stands */
+        ha_store_is(nodes[i].ha, false); /* nobody campaigns */
     run(100);
     znode_delete("/dueq/main/leader");
     fake_coordinator_link(&nodes[old].zk, FAKE_LINK_UP);
@@ -445,7 +412,7 @@ static void data_that_were_wiped_are_made_anew(void **state)
 static void a_lead_is_taken_up_again_only_once(void **state)
 {
     for (int64_t after = 0; after < T / 6; after += 20) {
-        setup(state);
+        three_nodes_setup(state);
         run(after);
         fake_ensemble_freeze(&ensemble, true);
         run(T / 2 + 50);
@@ -456,9 +423,7 @@ static void a_lead_is_taken_up_again_only_once(void **state)
         run(2 * T);
         assert_int_equal(leader(), (int)old);
         assert_int_equal(nodes[old].promoted, 2);
-        world_teardown(state);
     }
-    setup(state);
 }
 
 /* Its session lives, but its writes fail: others get a chance. */
@@ -482,13 +447,10 @@ static void a_leader_that_is_gone_is_missed_without_a_word_of_it(void **state)
     await(has_another_leader, 3 * T);
 }
 
-#define ON_THREE(test) cmocka_unit_test_setup_teardown(test, setup, world_teardown)
-#define ON_NONE(test)  cmocka_unit_test_teardown(test, world_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_NONE(one_that_is_cut_off_stops_before_another_leads),
+        ON_WORLD(one_that_is_cut_off_stops_before_another_leads),
         ON_THREE(a_short_cut_changes_nothing),
         ON_THREE(the_same_session_resumes_without_an_election),
         ON_THREE(one_whose_session_was_ended_steps_down_as_soon_as_it_knows),
@@ -497,7 +459,7 @@ int main(void)
         ON_THREE(slow_links_do_not_cost_the_lead),
         ON_THREE(after_a_jump_of_the_clock_it_proves_itself_anew_first),
         ON_THREE(the_wall_clock_does_not_matter),
-        ON_THREE(a_fenced_leader_steps_down_at_once_and_stands_above_the_fence),
+        ON_THREE(a_fenced_leader_steps_down_at_once_and_campaigns_above_the_fence),
         ON_THREE(one_fenced_by_another_ensemble_keeps_the_lead_and_says_what_to_do),
         ON_THREE(what_to_do_is_said_no_more_when_it_was_done),
         ON_THREE(a_fence_that_is_not_above_its_token_means_nothing),
@@ -511,7 +473,7 @@ int main(void)
         ON_THREE(one_whose_give_away_did_not_happen_leads_on),
         ON_THREE(one_whose_znode_was_taken_while_it_was_away_does_not_resume),
         ON_THREE(data_that_were_wiped_are_made_anew),
-        ON_NONE(a_lead_is_taken_up_again_only_once),
+        ON_WORLD(a_lead_is_taken_up_again_only_once),
         ON_THREE(a_lead_without_a_lease_is_given_away_in_the_end),
         ON_THREE(a_leader_that_is_gone_is_missed_without_a_word_of_it),
     };

@@ -44,9 +44,9 @@ static void peers_note_set(struct peers *p, const struct peer_name *names, unsig
     nodes[index_of(p)].peer_count = count;
 }
 
-static void peers_note_tell(struct peers *p, const struct coord_credentials *mine)
+static void peers_note_report(struct peers *p, const struct coord_credentials *mine)
 {
-    nodes[index_of(p)].told = *mine;
+    nodes[index_of(p)].reported = *mine;
 }
 
 static void peers_note_leave(struct peers *p)
@@ -55,13 +55,13 @@ static void peers_note_leave(struct peers *p)
 }
 
 const struct peers_ops letters_ops = {.set = peers_note_set,
-                                      .tell = peers_note_tell,
+                                      .report = peers_note_report,
                                       .ask = peers_ask_all,
                                       .leave = peers_note_leave};
 
 static void deliver(struct letter *l)
 {
-    struct member *from = &nodes[l->from], *to = &nodes[l->to];
+    struct test_node *from = &nodes[l->from], *to = &nodes[l->to];
 
     if (!from->is_alive || !to->is_alive || from->is_silent || to->is_silent)
         return;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ha/tests/ha_trio_fixture.h"
+#include "ha/tests/ha_fixture.h"
 
 static bool leads_next(void)
 {
@@ -19,7 +19,7 @@ static bool leads_next(void)
 static void a_switchover_goes_to_the_node_that_is_wanted(void **state)
 {
     for (unsigned by = 0; by < NODES; by++) {
-        trio_setup(state);
+        three_nodes_setup(state);
         next = third;
         assert_int_equal(command(by, HA_SWITCHOVER, nodes[next].name), STATUS_OK);
         assert_in_range(await(leads_next, T), 1, 50);
@@ -28,9 +28,7 @@ static void a_switchover_goes_to_the_node_that_is_wanted(void **state)
         run(5 * T);
         assert_int_equal(leader(), next);
         assert_string_equal(status_of(next).wanted, ""); /* taken back */
-        world_teardown(state);
     }
-    trio_setup(state);
 }
 
 static void a_switchover_to_anyone_happens_once(void **state)
@@ -44,12 +42,10 @@ static void a_switchover_to_anyone_happens_once(void **state)
 
 static void a_switchover_to_anyone_goes_to_the_most_preferred(void **state)
 {
-    world_setup(state);
     nodes[0].options.priority = 100;
     nodes[1].options.priority = 10;
     nodes[2].options.priority = 90;
-    node_start(0);
-    await(is_led, 2 * T);
+    first_leads();
     node_start(1);
     node_start(2);
     run(2 * T);
@@ -233,21 +229,16 @@ static bool is_lease_new(void)
 static void who_follows_one_by_force_that_died_waits_too(void **state)
 {
     for (int64_t after = T / 3; after < T / 2; after += 10) {
-        struct coord_credentials dead;
-
-        trio_setup(state);
+        three_nodes_setup(state);
         await(is_lease_new, T);
         fake_coordinator_link(&nodes[old].zk, FAKE_LINK_MUTE); /* leads on, with its lease */
         assert_int_equal(command(next, HA_FAILOVER, nodes[next].name), STATUS_OK);
         run(after);
-        dead = nodes[next].told;
         node_kill(next);
-        nodes[third].peers.on_death(&nodes[third].peers, nodes[next].name, &dead);
+        node_proves_dead(third, next);
         assert_int_equal(command(third, HA_FAILOVER, nodes[third].name), STATUS_OK);
         await(has_another_leader, 3 * T);
-        world_teardown(state);
     }
-    trio_setup(state);
 }
 
 /* ---- others ---- */
@@ -303,7 +294,7 @@ static void when_redis_is_away_for_all_the_leader_stays(void **state)
 
 static void on_stopped(void *arg)
 {
-    ((struct member *)arg)->is_stopped = true;
+    ((struct test_node *)arg)->is_stopped = true;
 }
 
 static bool is_old_stopped(void)
@@ -366,7 +357,6 @@ static void a_stop_ends_within_two_seconds_whatever_does_not_answer(void **state
 
 static void a_stop_does_not_take_longer_where_sessions_are_long(void **state)
 {
-    world_setup(state);
     nodes[0].options.session_ms = 60000;
     node_start(0);
     await(is_led, 120000);
@@ -377,7 +367,6 @@ static void a_stop_does_not_take_longer_where_sessions_are_long(void **state)
 
 static void many_changes_are_called_flapping(void **state)
 {
-    world_setup(state);
     for (unsigned i = 0; i < NODES; i++) {
         nodes[i].options.flap_max = 3;
         node_start(i);
@@ -399,8 +388,6 @@ static void many_changes_are_called_flapping(void **state)
 /* Both others have just given the lead away; the third one dies. */
 static void who_gave_the_lead_away_stands_at_once_after_another_has_led(void **state)
 {
-    struct coord_credentials dead;
-
     assert_int_equal(command(old, HA_SWITCHOVER, nodes[next].name), STATUS_OK);
     await(leads_next, 100);
     run(10); /* it takes the request back */
@@ -408,16 +395,14 @@ static void who_gave_the_lead_away_stands_at_once_after_another_has_led(void **s
     next = third;
     await(leads_next, 100);
     run(20);
-    dead = nodes[third].told;
     node_kill(third);
-    nodes[old].peers.on_death(&nodes[old].peers, nodes[third].name, &dead);
+    node_proves_dead(old, third);
     assert_in_range(await(is_led, T), 1, T / 10);
 }
 
 /* A leader deposed by force may have a longer T. */
 static void who_deposes_by_force_waits_as_long_as_the_deposed_one_counts(void **state)
 {
-    world_setup(state);
     nodes[0].options.session_ms = 5 * T;
     node_start(0);
     await(is_led, 10 * T);
@@ -459,7 +444,6 @@ static void word_of_its_redis_does_not_wait_for_a_beat(void **state)
 
 static void a_node_that_starts_waits_for_word_of_its_redis(void **state)
 {
-    world_setup(state);
     nodes[0].is_store_mute = true;
     node_start(0);
     run(T / 8);
@@ -474,15 +458,12 @@ static void a_node_that_starts_waits_for_word_of_its_redis(void **state)
     assert_true(says(1, "store down\n"));
 }
 
-#define ON_THREE(test) cmocka_unit_test_setup_teardown(test, trio_setup, world_teardown)
-#define ON_NONE(test)  cmocka_unit_test_teardown(test, world_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_NONE(a_switchover_goes_to_the_node_that_is_wanted),
+        ON_WORLD(a_switchover_goes_to_the_node_that_is_wanted),
         ON_THREE(a_switchover_to_anyone_happens_once),
-        ON_NONE(a_switchover_to_anyone_goes_to_the_most_preferred),
+        ON_WORLD(a_switchover_to_anyone_goes_to_the_most_preferred),
         ON_THREE(a_switchover_to_anyone_goes_to_one_that_may_act_at_once),
         ON_THREE(a_switchover_to_anyone_waits_for_one_that_has_just_started),
         ON_THREE(a_switchover_waits_until_its_time),
@@ -494,7 +475,7 @@ int main(void)
         ON_THREE(a_leader_that_answers_gives_the_lead_away_in_order),
         ON_THREE(one_that_does_not_answer_is_deposed_and_its_lease_awaited),
         ON_THREE(a_later_request_by_force_gives_the_leader_its_time_again),
-        ON_NONE(who_follows_one_by_force_that_died_waits_too),
+        ON_WORLD(who_follows_one_by_force_that_died_waits_too),
         ON_THREE(without_its_redis_it_gives_the_lead_to_one_that_has_it),
         ON_THREE(when_redis_is_away_for_all_the_leader_stays),
         ON_THREE(while_the_others_are_about_to_miss_redis_too_the_leader_stays),
@@ -503,12 +484,12 @@ int main(void)
         ON_THREE(a_leader_that_stops_gives_the_lead_away),
         ON_THREE(a_request_that_comes_after_the_end_is_answered),
         ON_THREE(a_stop_ends_within_two_seconds_whatever_does_not_answer),
-        ON_NONE(a_stop_does_not_take_longer_where_sessions_are_long),
-        ON_NONE(many_changes_are_called_flapping),
+        ON_WORLD(a_stop_does_not_take_longer_where_sessions_are_long),
+        ON_WORLD(many_changes_are_called_flapping),
         ON_THREE(who_gave_the_lead_away_stands_at_once_after_another_has_led),
-        ON_NONE(who_deposes_by_force_waits_as_long_as_the_deposed_one_counts),
+        ON_WORLD(who_deposes_by_force_waits_as_long_as_the_deposed_one_counts),
         ON_THREE(word_of_its_redis_does_not_wait_for_a_beat),
-        ON_NONE(a_node_that_starts_waits_for_word_of_its_redis),
+        ON_WORLD(a_node_that_starts_waits_for_word_of_its_redis),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ha/tests/ha_trio_fixture.h"
+#include "ha/tests/ha_fixture.h"
 
 static void assert_refused(unsigned by, enum ha_request request, const char *to,
                            const char *why)
@@ -99,8 +99,6 @@ static void while_paused_a_switchover_finds_a_leader_where_there_is_none(void **
     assert_true(newest_change()->without_leader_ms > 3 * T);
     assert_true(status_of(third).is_paused);
 }
-
-#define ON_THREE(test) cmocka_unit_test_setup_teardown(test, trio_setup, world_teardown)
 
 int main(void)
 {

@@ -27,13 +27,13 @@ static bool is_told(void)
     uint64_t view = 0;
 
     for (unsigned i = 0; i < NODES; i++) {
-        const struct member *m = &nodes[i];
+        const struct test_node *n = &nodes[i];
 
-        if (!m->is_alive || m->is_frozen)
+        if (!n->is_alive || n->is_frozen)
             continue;
-        if (strcmp(m->scanners, awaited) != 0 || (view && m->view != view))
+        if (strcmp(n->scanners, awaited) != 0 || (view && n->view != view))
             return false;
-        view = m->view;
+        view = n->view;
     }
     return true;
 }
@@ -44,7 +44,7 @@ static int64_t await_there(const char *names, int64_t ms)
     return await(is_there, ms);
 }
 
-static int64_t await_told(const char *names, int64_t ms)
+static int64_t await_scanners(const char *names, int64_t ms)
 {
     awaited = names;
     return await(is_told, ms);
@@ -63,9 +63,10 @@ static int three_that_scan_setup(void **state)
     sharing_setup(state);
     for (unsigned i = 0; i < NODES; i++)
         node_start(i);
-    await_told(ALL, T);
+    await_scanners(ALL, T);
     await(is_led, 2 * T);
     run(T);
+    name_the_roles();
     return 0;
 }
 
@@ -89,12 +90,12 @@ static void who_does_not_scan_is_not_listed_and_is_told_all_the_same(void **stat
     uint64_t before = nodes[1].view;
 
     node_scans(1, false);
-    await_told("na nc", 100);
+    await_scanners("na nc", 100);
     assert_true(nodes[1].view > before);
     assert_false(status_of(0).nodes[1].is_scanning);
     assert_true(status_of(0).nodes[1].is_here);
     node_scans(1, true);
-    await_told(ALL, 100);
+    await_scanners(ALL, 100);
 }
 
 static void nothing_is_told_twice(void **state)
@@ -112,7 +113,7 @@ static void it_takes_no_right_to_lead(void **state)
 {
     nodes[0].options.no_failover = true;
     node_start(0);
-    await_told("na", T);
+    await_scanners("na", T);
     assert_int_equal(leader(), -1);
     assert_int_equal(nodes[0].promoted, 0);
 }
@@ -124,7 +125,7 @@ static void a_mind_that_changes_fast_ends_as_it_was_said_last(void **state)
         node_scans(1, i % 2);
         run(13);
     }
-    await_told("na nc", 300);
+    await_scanners("na nc", 300);
     node_scans(1, true);
     run(30); /* asked for, and not answered yet */
     node_scans(1, false);
@@ -158,16 +159,14 @@ static void of_too_many_all_know_the_same(void **state)
 static void who_is_killed_goes_with_its_session(void **state)
 {
     node_kill(2);
-    assert_true(await_told("na nb", 2 * T) > T / 2);
+    assert_true(await_scanners("na nb", 2 * T) > T / 2);
 }
 
 static void who_is_proven_dead_goes_at_once(void **state)
 {
-    const struct coord_credentials dead = nodes[2].told;
-
     node_kill(2);
-    nodes[0].peers.on_death(&nodes[0].peers, "nc", &dead);
-    assert_true(await_told("na nb", 100) < 20);
+    node_proves_dead(0, 2);
+    assert_true(await_scanners("na nb", 100) < 20);
 }
 
 /* The node's older session keeps its name under scanners/ until that session ends, so the other
@@ -182,16 +181,16 @@ static void who_comes_back_takes_its_older_sessions_place(void **state)
     assert_string_equal(nodes[2].scanners, ALL);
     run(2 * T);
     assert_string_equal(scanners_there(), ALL);
-    await_told(ALL, 1);
+    await_scanners(ALL, 1);
     assert_true(nodes[0].view > before);
 }
 
 static void who_is_frozen_comes_back_with_a_new_session(void **state)
 {
     node_freeze(1, true);
-    await_told("na nc", 2 * T);
+    await_scanners("na nc", 2 * T);
     node_freeze(1, false);
-    await_told(ALL, T);
+    await_scanners(ALL, T);
 }
 
 /* ---- stopping ---- */
@@ -216,8 +215,6 @@ static void stop(unsigned i)
 
 static void who_stops_is_not_listed_before_it_gives_the_lead_away(void **state)
 {
-    unsigned old = (unsigned)leader();
-
     nodes[old].drains = false;
     ensemble.delay_ms = 10;
     stop(old);
@@ -235,8 +232,6 @@ static void who_stops_is_not_listed_before_it_gives_the_lead_away(void **state)
 /* ZooKeeper is slow to take the znode, and then the jobs of clients are. */
 static void the_lead_is_given_away_however_long_the_znode_took(void **state)
 {
-    unsigned old = (unsigned)leader();
-
     nodes[old].drains = false;
     stop(old);
     fake_ensemble_freeze(&ensemble, true);
@@ -254,48 +249,42 @@ static void the_lead_is_given_away_however_long_the_znode_took(void **state)
 
 static void a_standby_stops_the_same_way(void **state)
 {
-    unsigned other = ((unsigned)leader() + 1) % NODES;
-
-    stop(other);
+    stop(next);
     while (!is_stopped) {
-        assert_true(role_of(other) != ROLE_OFFLINE ||
-                    !strstr(scanners_there(), nodes[other].name));
+        assert_true(role_of(next) != ROLE_OFFLINE ||
+                    !strstr(scanners_there(), nodes[next].name));
         run(1);
     }
-    assert_null(strstr(scanners_there(), nodes[other].name));
+    assert_null(strstr(scanners_there(), nodes[next].name));
 }
 
 /* While the node serves its last clients it tells the others of their jobs. */
 static void who_stops_knows_that_it_is_not_listed(void **state)
 {
     static const char *const without[NODES] = {"nb nc", "na nc", "na nb"};
-    unsigned other = ((unsigned)leader() + 1) % NODES;
-    uint64_t view = nodes[other].view;
+    uint64_t view = nodes[next].view;
 
-    stop(other);
+    stop(next);
     await(has_stopped, T);
-    assert_string_equal(nodes[other].scanners, without[other]);
-    assert_int_equal(nodes[other].view, view);
+    assert_string_equal(nodes[next].scanners, without[next]);
+    assert_int_equal(nodes[next].view, view);
 }
 
 /* For the others it is still there. */
 static void who_stops_unheard_goes_on_as_listed(void **state)
 {
-    unsigned other = ((unsigned)leader() + 1) % NODES;
-    unsigned before = nodes[other].views;
+    unsigned before = nodes[next].views;
 
-    writes_fail(other, "scanners/", COORD_ERROR);
-    stop(other);
+    writes_fail(next, "scanners/", COORD_ERROR);
+    stop(next);
     await(has_stopped, T);
     assert_string_equal(scanners_there(), ALL);
-    assert_int_equal(nodes[other].views, before);
+    assert_int_equal(nodes[next].views, before);
     calls_succeed();
 }
 
 static void who_stops_does_not_wait_for_ever(void **state)
 {
-    unsigned old = (unsigned)leader();
-
     ensemble.delay_ms = 100000;
     stop(old);
     assert_in_range(await(has_stopped, 2 * T), T / 4, T);
@@ -303,11 +292,9 @@ static void who_stops_does_not_wait_for_ever(void **state)
 
 static void who_stops_without_zookeeper_waits_for_nothing(void **state)
 {
-    unsigned other = ((unsigned)leader() + 1) % NODES;
-
     lose_the_quorum();
     run(10);
-    stop(other);
+    stop(next);
     assert_in_range(await(has_stopped, T), 0, 10);
 }
 
@@ -324,7 +311,7 @@ static void without_zookeeper_the_last_view_stands(void **state)
     run(5 * T);
     assert_int_equal(nodes[0].views, before);
     find_the_quorum();
-    await_told("na nb", 3 * T);
+    await_scanners("na nb", 3 * T);
     assert_true(nodes[0].view > view);
 }
 
@@ -333,7 +320,7 @@ static void a_new_session_puts_it_again(void **state)
     uint64_t before = nodes[0].view;
 
     expire_all();
-    await_told(ALL, T);
+    await_scanners(ALL, T);
     run(T);
     assert_string_equal(scanners_there(), ALL);
     assert_true(nodes[0].view > before);
@@ -344,7 +331,7 @@ static void after_a_wipe_all_are_listed_again(void **state)
 {
     fake_ensemble_wipe(&ensemble);
     await_there(ALL, T);
-    await_told(ALL, T);
+    await_scanners(ALL, T);
 }
 
 /* ---- lost answers, and what is done by hand ---- */
@@ -352,7 +339,7 @@ static void after_a_wipe_all_are_listed_again(void **state)
 static void a_lost_answer_is_read_back(void **state)
 {
     node_start(1);
-    await_told("nb", T);
+    await_scanners("nb", T);
     calls_fail(1, "scanners/nb", COORD_UNKNOWN);
     node_scans(1, false);
     run(T);
@@ -361,7 +348,7 @@ static void a_lost_answer_is_read_back(void **state)
     node_scans(1, true);
     run(T);
     calls_succeed();
-    await_told("nb", 100);
+    await_scanners("nb", 100);
     run(T);
     assert_string_equal(scanners_there(), "nb");
 }
@@ -370,32 +357,32 @@ static void one_that_is_deleted_by_hand_is_put_again(void **state)
 {
     znode_delete("/dueq/main/scanners/nb");
     await_there(ALL, 100);
-    await_told(ALL, 100);
+    await_scanners(ALL, 100);
 }
 
 static void a_parent_that_is_deleted_by_hand_is_made_again(void **state)
 {
     node_start(0);
-    await_told("na", T);
+    await_scanners("na", T);
     writes_fail(0, "scanners", COORD_ERROR);
     znode_delete("/dueq/main/scanners/na");
     znode_delete("/dueq/main/scanners");
     calls_succeed();
     await_there("na", T);
-    await_told("na", T);
+    await_scanners("na", T);
 }
 
 static void who_may_not_write_says_so(void **state)
 {
     node_start(1);
-    await_told("nb", T);
+    await_scanners("nb", T);
     writes_fail(1, "scanners/", COORD_DENIED);
     node_scans(1, false);
     run(T);
     assert_non_null(strstr(status_of(1).refused, "/dueq/main/scanners/nb"));
     assert_string_equal(nodes[1].refused, ""); /* it goes on */
     calls_succeed();
-    await_told("", T);
+    await_scanners("", T);
     run(10);
     assert_string_equal(status_of(1).refused, "");
 }
@@ -403,9 +390,9 @@ static void who_may_not_write_says_so(void **state)
 static void who_may_not_write_and_need_not_says_nothing(void **state)
 {
     node_start(1);
-    await_told("nb", T);
+    await_scanners("nb", T);
     node_scans(1, false);
-    await_told("", T);
+    await_scanners("", T);
     writes_fail(1, "scanners/", COORD_DENIED);
     node_scans(1, true);
     run(T);
@@ -426,7 +413,7 @@ static void who_may_not_read_says_so_and_keeps_what_it_knew(void **state)
     assert_string_equal(nodes[1].scanners, ALL);
     assert_string_equal(nodes[2].scanners, "nb nc");
     calls_succeed();
-    await_told("nb nc", T);
+    await_scanners("nb nc", T);
     run(10);
     assert_string_equal(status_of(1).refused, "");
 }
@@ -437,17 +424,17 @@ static void of_two_of_a_name_one_is_listed(void **state)
 {
     nodes[1].options.node = "na";
     node_start(0);
-    await_told("na", T);
+    await_scanners("na", T);
     node_start(1);
     run(5 * T);
     assert_non_null(strstr(nodes[1].refused, "another node of the name na"));
     assert_string_equal(scanners_there(), "na");
     assert_int_equal(fake_tree_find(&ensemble.tree, "/dueq/main/scanners/na")->owner,
-                     nodes[0].told.session);
+                     nodes[0].reported.session);
     node_kill(0);
     run(2 * T);
     assert_int_equal(fake_tree_find(&ensemble.tree, "/dueq/main/scanners/na")->owner,
-                     nodes[1].told.session);
+                     nodes[1].reported.session);
 }
 
 /* ---- nodes whose Redis does not answer ---- */
@@ -465,11 +452,11 @@ static void who_alone_is_cut_off_from_redis_leaves_its_topics_to_the_others(void
         static const char *const others[] = {"nb nc", "na nc", "na nb"};
 
         ha_store_is(nodes[i].ha, false);
-        assert_in_range(await_told(others[i], T), T / 2, T * 3 / 4 + 20);
+        assert_in_range(await_scanners(others[i], T), T / 2, T * 3 / 4 + 20);
         run(3 * T);
         assert_string_equal(scanners_there(), others[i]);
         ha_store_is(nodes[i].ha, true);
-        await_told(ALL, 100);
+        await_scanners(ALL, 100);
         run(2 * T);
     }
 }
@@ -478,7 +465,7 @@ static void two_that_are_cut_off_leave_theirs_to_the_third(void **state)
 {
     ha_store_is(nodes[0].ha, false);
     ha_store_is(nodes[1].ha, false);
-    await_told("nc", T);
+    await_scanners("nc", T);
     run(5 * T);
     assert_string_equal(scanners_there(), "nc");
 }
@@ -519,7 +506,7 @@ static void nor_where_the_nodes_notice_one_after_the_other(void **state)
 static void who_was_cut_off_is_not_listed_before_its_redis_answers(void **state)
 {
     ha_store_is(nodes[1].ha, false);
-    await_told("na nc", T);
+    await_scanners("na nc", T);
     stores_are(false);
     run(5 * T);
     assert_string_equal(scanners_there(), "na nc");
@@ -534,12 +521,12 @@ static void topics_are_left_only_to_who_scans(void **state)
 {
     node_scans(0, false);
     node_scans(2, false);
-    await_told("nb", T);
+    await_scanners("nb", T);
     ha_store_is(nodes[1].ha, false);
     run(5 * T);
     assert_string_equal(scanners_there(), "nb");
     node_scans(2, true);
-    await_told("nc", T);
+    await_scanners("nc", T);
 }
 
 /* What was read of the others then is old. */
@@ -553,7 +540,7 @@ static void time_without_zookeeper_does_not_count(void **state)
     fake_coordinator_link(&nodes[1].zk, FAKE_LINK_UP);
     run(T / 2);
     assert_string_equal(scanners_there(), ALL);
-    await_told("na nc", T);
+    await_scanners("na nc", T);
 }
 
 /* ---- nodes of both kinds ---- */
@@ -574,8 +561,7 @@ static void standby_nodes_have_none_of_it(void **state)
 static void nodes_of_both_kinds_see_that_they_are(void **state)
 {
     nodes[0].options.shares = false;
-    node_start(0);
-    await(is_led, 2 * T);
+    first_leads();
     node_start(1);
     run(T);
     assert_true(status_of(0).is_mixed && status_of(1).is_mixed);
@@ -585,7 +571,7 @@ static void nodes_of_both_kinds_see_that_they_are(void **state)
     node_start(0);
     run(3 * T);
     assert_false(status_of(0).is_mixed || status_of(1).is_mixed);
-    await_told("na nb", 1);
+    await_scanners("na nb", 1);
 }
 
 int main(void)

@@ -1,6 +1,7 @@
 #include "ha/vip/link.h"
 
 #include <errno.h>
+#include <libmnl/libmnl.h>
 #include <linux/if.h>
 #include <linux/if_addr.h>
 #include <linux/if_arp.h>
@@ -15,8 +16,13 @@
 
 #include "base/log.h"
 
-#define VIP_RTNL_REQUEST_MAX 256
+/* ---- questions to the kernel, each with its answer ----
+ *
+ * The kernel does the work while the question is sent, so the answer is there at once. A late
+ * answer to an earlier question is known by its number, and skipped.
+ */
 
+#define REQUEST_MAX  256
 #define ANSWER_MAX   32768 /* the kernel's own limit for a message of a list */
 #define PATIENCE_S   1
 #define ATTEMPTS_MAX 10
@@ -25,11 +31,12 @@ struct vip_rtnl {
     struct mnl_socket *socket;
     unsigned number; /* of the newest question */
     struct nlmsghdr *request;
-    _Alignas(struct nlmsghdr) char question[VIP_RTNL_REQUEST_MAX];
+    _Alignas(struct nlmsghdr) char question[REQUEST_MAX];
     _Alignas(struct nlmsghdr) char answer[ANSWER_MAX];
 };
 
-struct vip_rtnl *vip_rtnl_new(void)
+/* NULL, with errno. Close-on-exec. */
+static struct vip_rtnl *vip_rtnl_new(void)
 {
     struct timeval patience = {.tv_sec = PATIENCE_S};
     struct mnl_socket *socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
@@ -56,7 +63,7 @@ struct vip_rtnl *vip_rtnl_new(void)
     return r;
 }
 
-void vip_rtnl_free(struct vip_rtnl *r)
+static void vip_rtnl_free(struct vip_rtnl *r)
 {
     if (!r)
         return;
@@ -64,8 +71,10 @@ void vip_rtnl_free(struct vip_rtnl *r)
     free(r);
 }
 
-struct nlmsghdr *vip_rtnl_request(struct vip_rtnl *r, uint16_t type, uint16_t flags,
-                                  size_t extra_bytes, void *extra)
+/* A new question, for mnl_attr_put*(). *extra is the type's own header: `extra_bytes`, zeroed.
+ * Valid until the next question. */
+static struct nlmsghdr *vip_rtnl_request(struct vip_rtnl *r, uint16_t type, uint16_t flags,
+                                         size_t extra_bytes, void *extra)
 {
     void **to = extra;
 
@@ -113,8 +122,11 @@ static int read_answer(struct vip_rtnl *r,
     }
 }
 
-int vip_rtnl_ask(struct vip_rtnl *r, void (*on_item)(void *arg, const struct nlmsghdr *item),
-                 void *arg)
+/* Asks the newest question. Returns 0 or an errno. `on_item`, which may be NULL, gets each
+ * message of the answer. A list that changed meanwhile is read again, so some messages come
+ * twice. */
+static int vip_rtnl_ask(struct vip_rtnl *r,
+                        void (*on_item)(void *arg, const struct nlmsghdr *item), void *arg)
 {
     int error = EINTR;
 
@@ -126,8 +138,6 @@ int vip_rtnl_ask(struct vip_rtnl *r, void (*on_item)(void *arg, const struct nlm
     }
     return error;
 }
-
-/* Where an address belongs. */
 
 /* ---- interfaces ---- */
 

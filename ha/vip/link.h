@@ -15,37 +15,12 @@
 #ifndef DUEQ_HA_VIP_LINK_H
 #define DUEQ_HA_VIP_LINK_H
 
-#include <libmnl/libmnl.h>
 #include <net/if.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
 #include "ha/vip/vip.h"
-
-/* Questions to the kernel's rtnetlink, each with its answer: no loop, no callback that comes
- * later.
- *
- * The kernel does the work while the question is sent, so the answer is there at once. A late
- * answer to an earlier question is known by its number, and skipped.
- */
-
-struct vip_rtnl;
-
-/* NULL, with errno. Close-on-exec. */
-struct vip_rtnl *vip_rtnl_new(void);
-void vip_rtnl_free(struct vip_rtnl *r); /* NULL is fine */
-
-/* A new question, for mnl_attr_put*(). *extra is the type's own header: `extra_bytes`, zeroed.
- * Valid until the next question. */
-struct nlmsghdr *vip_rtnl_request(struct vip_rtnl *r, uint16_t type, uint16_t flags,
-                                  size_t extra_bytes, void *extra);
-
-/* Asks the newest question. Returns 0 or an errno. `on_item`, which may be NULL, gets each
- * message of the answer. A list that changed meanwhile is read again, so some messages come
- * twice. */
-int vip_rtnl_ask(struct vip_rtnl *r, void (*on_item)(void *arg, const struct nlmsghdr *item),
-                 void *arg) MUST_CHECK;
 
 struct vip_link;
 
@@ -63,8 +38,8 @@ struct vip_interface {
 };
 
 /* Why the address could not be on the interface, or would reach nobody; NULL: it could. */
-static inline const char *vip_interface_trouble(const struct vip_interface *on,
-                                                const struct vip_address *a)
+static inline const char *vip_interface_fault(const struct vip_interface *on,
+                                              const struct vip_address *a)
 {
     if (on->is_unplugged)
         return "the interface has no carrier";

@@ -13,7 +13,7 @@
 #define FRESH_MS 50 /* how long a first announcement may wait */
 
 /* One address and its interface. */
-struct place {
+struct binding {
     struct vip_net *net;
     const struct vip_address *address;
     struct vip_interface on; /* the last interface; index 0: none */
@@ -28,31 +28,31 @@ struct vip_net {
     struct vip_addresses addresses;
     const char *interface;
     struct vip_link *link;
-    struct place places[VIP_ADDRESSES_MAX];
+    struct binding bindings[VIP_ADDRESSES_MAX];
     struct vip *vip; /* NULL: nobody listens */
     char why[256];
 };
 
-static struct place *place_of(const struct vip_net *n, const struct vip_address *a)
+static struct binding *binding_of(const struct vip_net *n, const struct vip_address *a)
 {
     size_t i = 0;
 
     while (n->addresses.at[i].family != a->family ||
            memcmp(n->addresses.at[i].bytes, a->bytes, vip_address_len(a)) != 0)
         i++;
-    return (struct place *)&n->places[i];
+    return (struct binding *)&n->bindings[i];
 }
 
 /* ---- where it belongs ---- */
 
 /* Is the interface of the address still the same, and fit? */
-static bool is_still_there(struct vip_net *n, const struct place *p)
+static bool is_still_there(struct vip_net *n, const struct binding *p)
 {
     struct vip_interface now;
     const char *why;
 
     return p->is_found && vip_link_look(n->link, p->on.index, &now, &why) == STATUS_OK &&
-           !vip_interface_trouble(&now, p->address) && !strcmp(now.name, p->on.name) &&
+           !vip_interface_fault(&now, p->address) && !strcmp(now.name, p->on.name) &&
            !memcmp(now.mac, p->on.mac, sizeof(now.mac));
 }
 
@@ -64,7 +64,7 @@ static enum status refuse(struct vip_net *n, const char **why, const char *on,
     return STATUS_IO_ERROR;
 }
 
-static enum status find(struct vip_net *n, const struct vip_address *a, struct place *p,
+static enum status find(struct vip_net *n, const struct vip_address *a, struct binding *p,
                         const char **why)
 {
     struct vip_interface found;
@@ -75,8 +75,8 @@ static enum status find(struct vip_net *n, const struct vip_address *a, struct p
     p->on = (struct vip_interface){.index = 0};
     if (vip_link_find(n->link, a, n->interface, &found, why) != STATUS_OK)
         return refuse(n, why, "", *why);
-    if (vip_interface_trouble(&found, a))
-        return refuse(n, why, found.name, vip_interface_trouble(&found, a));
+    if (vip_interface_fault(&found, a))
+        return refuse(n, why, found.name, vip_interface_fault(&found, a));
     if (vip_arp_nd_bind(p->arp_nd, &found) != STATUS_OK)
         return refuse(n, why, found.name, strerror(errno));
     p->on = found;
@@ -90,7 +90,7 @@ static enum status find(struct vip_net *n, const struct vip_address *a, struct p
 static enum vip_put put(void *arg, const struct vip_address *a, const char **why)
 {
     struct vip_net *n = arg;
-    struct place *p = place_of(n, a);
+    struct binding *p = binding_of(n, a);
     enum vip_put done;
 
     if (!is_still_there(n, p) && find(n, a, p, why) != STATUS_OK)
@@ -106,7 +106,7 @@ static enum vip_put put(void *arg, const struct vip_address *a, const char **why
 static void remove_it(void *arg, const struct vip_address *a)
 {
     struct vip_net *n = arg;
-    struct place *p = place_of(n, a);
+    struct binding *p = binding_of(n, a);
 
     vip_link_remove(n->link, a);
     timer_disarm(&n->loop->timers, &p->fresh);
@@ -115,7 +115,7 @@ static void remove_it(void *arg, const struct vip_address *a)
 
 /* After the announcement the leader before removes the address: it must be usable here by then.
  */
-static bool is_too_early(struct place *p)
+static bool is_too_early(struct binding *p)
 {
     return p->address->family == AF_INET6 &&
            timers_now(&p->net->loop->timers) - p->added_mono_ms < FRESH_MS &&
@@ -125,7 +125,7 @@ static bool is_too_early(struct place *p)
 static void announce(void *arg, const struct vip_address *a)
 {
     struct vip_net *n = arg;
-    struct place *p = place_of(n, a);
+    struct binding *p = binding_of(n, a);
 
     if (is_too_early(p))
         timer_arm(&n->loop->timers, &p->fresh, 1);
@@ -136,7 +136,7 @@ static void announce(void *arg, const struct vip_address *a)
 /* After a stall the next regular announcement has to do, which checks the lease first. */
 static void on_fresh(struct timer *timer)
 {
-    struct place *p = CONTAINER_OF(timer, struct place, fresh);
+    struct binding *p = CONTAINER_OF(timer, struct binding, fresh);
 
     if (timers_now(&p->net->loop->timers) - p->added_mono_ms < FRESH_MS)
         announce(p->net, p->address);
@@ -144,7 +144,7 @@ static void on_fresh(struct timer *timer)
 
 static void probe(void *arg, const struct vip_address *a)
 {
-    vip_arp_nd_probe(place_of(arg, a)->arp_nd);
+    vip_arp_nd_probe(binding_of(arg, a)->arp_nd);
 }
 
 const struct vip_ops vip_net_ops = {
@@ -167,7 +167,7 @@ void vip_net_listen(struct vip_net *n, struct vip *v)
 
 const char *vip_net_interface(const struct vip_net *n, const struct vip_address *a)
 {
-    return place_of(n, a)->on.name;
+    return binding_of(n, a)->on.name;
 }
 
 struct vip_net *vip_net_new(struct loop *loop, const struct vip_addresses *these,
@@ -184,7 +184,7 @@ struct vip_net *vip_net_new(struct loop *loop, const struct vip_addresses *these
     n->link = vip_link_new();
     is_whole = n->link;
     for (size_t i = 0; is_whole && i < these->count; i++) {
-        struct place *p = &n->places[i];
+        struct binding *p = &n->bindings[i];
 
         p->net = n;
         p->address = &n->addresses.at[i];
@@ -207,8 +207,8 @@ void vip_net_free(struct vip_net *n)
     if (!n)
         return;
     for (size_t i = 0; i < n->addresses.count; i++) {
-        timer_disarm(&n->loop->timers, &n->places[i].fresh);
-        vip_arp_nd_free(n->places[i].arp_nd);
+        timer_disarm(&n->loop->timers, &n->bindings[i].fresh);
+        vip_arp_nd_free(n->bindings[i].arp_nd);
     }
     vip_link_free(n->link);
     free(n);

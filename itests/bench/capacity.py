@@ -12,7 +12,6 @@ What this cannot know stands in doc/capacity.md beside the tables.
 """
 
 import argparse
-import binascii
 import math
 import sys
 from dataclasses import dataclass
@@ -20,11 +19,10 @@ from dataclasses import dataclass
 from bench import page, render
 from bench.result import Result
 from harness.build import ROOT
+from harness.redis_cluster import BUCKETS, SLOTS, slot_of
 
 PAGE = ROOT / "doc" / "capacity.md"
 NEEDED = ("nodes", "operations", "hot", "idle_topics", "reload", "memory", "depth")
-SLOTS = 16384
-BUCKETS = 64
 BUCKETS_MAX = 128
 PHASES = {"push": "push", "due": "due", "hand": "pop+ack"}
 LIFE = tuple(PHASES)
@@ -67,10 +65,6 @@ class Costs:
 
 
 # ---- the model ----
-
-def slot_of(bucket):
-    return binascii.crc_hqx(str(bucket).encode(), 0) % SLOTS
-
 
 def heaviest(masters, buckets=BUCKETS, by_hand=False):
     """How much of all the buckets the master with the most of them has: 1 / masters at best.

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import resource
 import signal
 import shutil
 import subprocess
@@ -14,9 +13,9 @@ from pathlib import Path
 
 from bench.progress import Silence
 from harness.build import ROOT, node_program
-from harness.process import is_alive, kill_now
+from harness.process import allow_many_files, is_alive, kill_now
+from harness.redis_cluster import BUCKETS
 
-BUCKETS = 64
 TOPICS = 16
 WARM_UP_S = 1  # more than the load generator's
 PATIENCE_S = 900  # filling in takes longest
@@ -100,13 +99,6 @@ class Loads:
         seconds = options["seconds"] + WARM_UP_S if "seconds" in options else None
         with self.progress.step(what or mode, seconds):
             return self.result_of(self.start_load(mode, **options))
-
-
-def allow_many_files():
-    """As many descriptors as we may have, for us and those we start; how many."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return hard if hard != resource.RLIM_INFINITY else 1 << 20
 
 
 @contextmanager

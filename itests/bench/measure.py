@@ -1,14 +1,12 @@
 """A node to measure: runs of all kinds on one Redis, each from an empty store."""
 
 import os
-import re
 import time
 
 from bench.loads import Loads, undisturbed
+from harness.memory import cpu_s
 from harness.node import Node
 from harness.wait import wait_until
-
-TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 class Bench(Loads):
@@ -117,18 +115,7 @@ class Bench(Loads):
 
     def busy_share(self, pids, seconds):
         """How much of a processor each process uses over so many seconds; percent."""
-        before, since = [_cpu_ticks(pid) for pid in pids], time.monotonic()
+        before, since = [cpu_s(pid) for pid in pids], time.monotonic()
         time.sleep(seconds)  # the length of the measurement: nothing is waited for
         taken = time.monotonic() - since
-        return [100 * (_cpu_ticks(pid) - ticks) / TICKS_A_SECOND / taken
-                for pid, ticks in zip(pids, before)]
-
-    def worker_rss_bytes(self):
-        with open(f"/proc/{self.node.worker_pid}/status", encoding="ascii") as file:
-            return int(re.search(r"VmRSS:\s+(\d+) kB", file.read()).group(1)) * 1024
-
-
-def _cpu_ticks(pid):
-    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])  # utime, stime
+        return [100 * (cpu_s(pid) - used) / taken for pid, used in zip(pids, before)]

@@ -4,20 +4,20 @@ their acks. Each phase is so many jobs, and what they took of every process.
 The store of a site stays; its nodes are started for each measurement, on an empty store.
 """
 
-import binascii
-import re
 import socket
 import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.loads import BUCKETS, LoadFailed
+from bench.loads import LoadFailed
 from bench.meter import Look, cpu_us
-from harness.cluster import SECRET, are_members, page_of
+from harness.cluster import are_members, page_of
+from harness.memory import resident_bytes
 from harness.node import Node
 from harness.ports import free_port
-from harness.redis_cluster import RedisCluster
-from harness.redis_server import RedisServer
+from harness.redis_cluster import BUCKETS, RedisCluster, bucket_of
+from harness.redis_server import TcpRedis
+from harness.users import SECRET, secret_file
 from harness.wait import wait_until
 
 CONNECTIONS = 192  # of all load generators together
@@ -30,11 +30,6 @@ TRIES = 4
 KEEPS_ALL = {"appendonly": "yes", "appendfsync": "always", "auto_aof_rewrite_percentage": 0}
 
 
-def bucket_of(topic, buckets=BUCKETS):
-    """base/crc16.h: crc16 as XMODEM has it, which is Redis Cluster's, too."""
-    return binascii.crc_hqx(topic.encode(), 0) % buckets
-
-
 def topic_name(number):
     """Of the topics whose jobs fall due, at each try others."""
     return f"due{number}"
@@ -44,10 +39,8 @@ class OneRedis:
     """A Redis on its own, over TCP as those of a cluster are."""
 
     def __init__(self, directory):
-        port = free_port()
-        self.address = f"127.0.0.1:{port}"
-        self.servers = [RedisServer(Path(directory) / "redis", bind="127.0.0.1", port=port,
-                                    **KEEPS_ALL)]
+        self.servers = [TcpRedis(Path(directory) / "redis", **KEEPS_ALL)]
+        self.address = self.servers[0].tcp_address
 
     def start(self):
         self.servers[0].start()
@@ -88,9 +81,7 @@ class Site:
         self.clients = [server.client() for server in store.servers]
         self.directory = Path(loads.directory) / name
         self.directory.mkdir()
-        secret = self.directory / "secret"
-        secret.touch(0o600)
-        secret.write_text(SECRET)
+        secret = secret_file(self.directory / "secret", SECRET)
         self._settings = {
             "store.redis": store.address, "ha.mode": mode, "ha.cluster": name,
             "ha.zookeeper": zookeeper.addresses, "ha.secret_file": secret,
@@ -171,7 +162,7 @@ class Site:
 
     def rss_bytes(self):
         """Of each node's worker."""
-        return [_rss_bytes(pid) for pid in self.node_pids]
+        return [resident_bytes(pid) for pid in self.node_pids]
 
     # ---- phases ----
 
@@ -299,8 +290,3 @@ def busy_percent(pids, seconds):
     time.sleep(seconds)  # the length of the look: nothing is waited for
     taken_us = (time.monotonic() - since_s) * 1e6
     return max((cpu_us(pid) - then) / taken_us * 100 for pid, then in zip(pids, before))
-
-
-def _rss_bytes(pid):
-    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    return int(re.search(r"VmRSS:\s+(\d+) kB", status).group(1)) * 1024

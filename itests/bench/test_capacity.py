@@ -6,7 +6,6 @@ from bench import bench as program
 from bench import capacity, page
 from bench.capacity import Costs
 from bench.result import Result
-from redis.crc import key_slot
 
 ABOUT = {"cpu": "2 x A Processor", "date": "2026-11-22"}
 
@@ -56,11 +55,6 @@ def values(table, what, nth=0):
 
 
 # ---- placing ----
-
-@pytest.mark.parametrize("bucket", [0, 7, 63, 127])
-def test_a_bucket_has_the_slot_of_its_tag(bucket):
-    assert capacity.slot_of(bucket) == key_slot(b"dq:{%d}:j:topic" % bucket)
-
 
 def test_the_fullest_master_has_at_least_its_part():
     for masters in (1, 3, 6, 64):

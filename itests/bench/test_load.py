@@ -12,8 +12,8 @@ import pytest
 from bench.loads import LoadFailed
 from bench.measure import Bench
 from bench.peers import Beanstalkd
-from bench.site import bucket_of
 from harness.build import node_program
+from harness.redis_cluster import bucket_of
 from harness.wait import PATIENCE_S, wait_until
 
 

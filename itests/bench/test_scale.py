@@ -12,7 +12,7 @@ from bench.loads import LoadFailed
 from bench.meter import Look, Used, cpu_us
 from bench.progress import Silence
 from bench.result import Result
-from bench.site import OneRedis, Site, bucket_of
+from bench.site import OneRedis, Site
 from bench.tables import GROUPS, TABLES, scale
 from bench.tables.table import Options
 from harness.process import Process, kill_now
@@ -60,10 +60,6 @@ def test_a_script_and_its_bytes_are_counted(tmp_path):
         assert store.address.endswith(str(client.config_get("port")["port"]))
     finally:
         store.destroy()
-
-
-def test_a_topic_is_in_the_bucket_that_the_node_thinks():
-    assert bucket_of("123456789", 16384) == 0x31C3  # the check value of the CRC
 
 
 class SlowSite(Site):

@@ -17,15 +17,15 @@ import redis
 
 from containers.images import NODE
 from containers.node import CLIENTS, INSIDE, ContainerNode
-from judge.journal import LEADER, Lease, Role, now_ms
 from drills.clients.load import TOPICS
 from drills.clients.view import TOPIC as VIEW_TOPIC
 from drills.clients.view import View
+from drills.hosts.nodes import STEADY_S, Electing
 from harness.build import ROOT
 from harness.engine import COMPOSE
 from harness.wait import wait_until
 
-STEADY_S, COMPOSE_S = 120, 300
+COMPOSE_S = 300
 HISTORY_BYTES = "64MiB"  # of a bucket: a run's whole history
 TENURE_S = 5  # a node gives its lead away for its address once in that time
 NETWORKS = {CLIENTS: "172.31.213", INSIDE: "172.31.214"}  # the first three numbers
@@ -57,7 +57,7 @@ class Client:
         return ["ip", "netns", "exec", self.netns, *argv]
 
 
-class ContainerCluster:
+class ContainerCluster(Electing):
     """`engine` has the images."""
 
     spares, network, holders, bystander, ledger, elects = (), None, None, None, None, True
@@ -128,36 +128,17 @@ class ContainerCluster:
     # ---- life ----
 
     def wait_steady(self):
-        """Until all nodes are ready, one leads, and each has kept its role for a while; Redis has
-        its replica."""
+        """Until all nodes are ready, one leads, and each has kept its role for a while."""
         for node in self.nodes:
             wait_until(node.is_ready, f"{node.name} is ready", STEADY_S, interval_s=0.02)
-        wait_until(lambda: sum(node.leads for node in self.nodes) == 1, "exactly one node leads",
-                   STEADY_S, interval_s=0.02)
-        wait_until(self._has_settled, "every node stands by, or leads, for a while", STEADY_S,
-                   interval_s=0.02)
-
-    def _has_settled(self):
-        since_ms = now_ms() - 0.6 * self.plan.session_ms
-        roles = [node.role() for node in self.nodes]
-        return all(role is not None and role.role in (LEADER, "standby")
-                   and role.boot_ms < since_ms for role in roles)
+        self.wait_elected()
 
     def _keep_history(self):
         """Of all jobs of the load: it says who moved them."""
         for topic in (*TOPICS, VIEW_TOPIC):
             self.nodes[0].ctl("topic", "set", topic, "history=true")
 
-    # ---- who is who ----
-
-    def leader(self):
-        """Of a steady cluster; on a machine that is too busy it may have to take its lead again."""
-        return wait_until(lambda: next((node for node in self.nodes if node.leads), None),
-                          "a node leads", STEADY_S, interval_s=0.02)
-
-    def standbys(self):
-        leader = self.leader()
-        return [node for node in self.nodes if node is not leader]
+    # ---- where it is ----
 
     def addresses(self):
         """Where clients connect."""
@@ -172,20 +153,6 @@ class ContainerCluster:
                     return json.load(answer)["name"] == self.leader().name
             except OSError:
                 return False
-
-    def events(self):
-        """What all nodes have written, in order of time."""
-        found = [each for node in self.nodes for each in node.events()]
-        return sorted(found, key=lambda each: each.from_ms if isinstance(each, Lease)
-                      else each.boot_ms)
-
-    def stalls(self):
-        """What their logs say of standing still."""
-        return [each for node in self.nodes for each in node.stalls()]
-
-    def roles(self):
-        """All changes of role so far, node by node."""
-        return [each for node in self.nodes for each in node.events() if isinstance(each, Role)]
 
 
 class Master:

@@ -33,11 +33,11 @@ os.environ.setdefault("DUEQ_BUILD", "build/release")
 from containers.images import make_images, make_next_image
 from containers.row import Containers
 from drills.drill import OUTSIDE_P99_MS
-from judge.lateness import Limits
 from drills.rounds import TICK_MS, Result, run_row
 from drills.table import table_of
 from harness.engine import Engine, NoEngine
 from harness.process import become_reaper
+from judge.lateness import Limits
 
 
 def main():

@@ -10,10 +10,10 @@ import urllib.request
 from pathlib import Path
 
 from drills.hosts.nodes import Journaled
-from judge.journal import Tail, now_ms
-from judge.stalls import told_stalls
 from harness.background import in_background
 from harness.wait import wait_until
+from judge.journal import Tail, now_ms
+from judge.stalls import told_stalls
 
 CLIENTS, INSIDE = "clients", "inside"
 FIRST = 40  # node1 has the address .41 in both networks

@@ -13,12 +13,12 @@
 from containers.cluster import HTTP_PORT, PUBLISHED, VIP, ContainerCluster, ContainerPlan
 from containers.images import NEXT
 from containers.node import CLIENTS, INSIDE
-from drills.graceful import InOrder, without_a_lease
-from judge.journal import LEADER, Role
+from drills.graceful import InOrder, few_of, without_a_lease
 from drills.rows.row import Row, stay
 from drills.rows.vip_row import strangers
 from drills.witness import changed
 from harness.wait import wait_until
+from judge.journal import LEADER, Role
 
 PATIENCE_S = 60  # a node gives its lead away for its address once in TENURE_S
 CALM_S = 700       # what is too often is counted over ten minutes
@@ -34,6 +34,7 @@ class Containers(Row):
     def __init__(self, engine):
         self._engine, self._tag, self.versions = engine, "latest", []
         self._of_standbys = None  # what clients saw of their upgrade, and when they may have failed
+        self._upgrades = self._unled = 0  # of standbys; those in which a leader lost its lease
         self.in_order = InOrder()
 
     def plan(self, variant):
@@ -118,9 +119,11 @@ class Containers(Row):
         roles = [each for each in drill.cluster.events() if isinstance(each, Role)
                  and (each.node == drill.leader.name or each.role == LEADER)
                  and each.boot_ms >= drill.since_ms]
-        unled = list(without_a_lease(roles, drill.cluster.stalls()))
+        unled = list(without_a_lease(roles, drill.leader.name, drill.cluster.stalls()))
         self._of_standbys = drill.sight, unled
-        self.changes += 1 if unled else 0
+        self.changes += bool(unled)
+        self._upgrades += 1
+        self._unled += bool(unled)
         drill.leader = drill.cluster.leader()
         drill.begin_again()
         drill.leader.recreate(self._tag)
@@ -176,6 +179,8 @@ class Containers(Row):
 
     def check_end(self, cluster):
         yield from self.in_order.check_end()
+        if self._unled > few_of(self._upgrades):
+            yield f"a leader lost its lease in {self._unled} of {self._upgrades} upgrades of standbys"
 
     @property
     def note(self):

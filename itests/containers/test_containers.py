@@ -24,16 +24,16 @@ from containers.images import (BUILD_STAGE, DOCKERFILE, NEXT, PROGRAMS, make_ima
                                project_version, revision)
 from containers.node import ContainerNode
 from containers.row import Containers
-from judge.journal import AWAY, LEADER, LEAVING, Role, Vip
 from drills.ci import IS_LONG, SEED
-from drills.rounds import run_row
 from drills.clients.view import Sight
+from drills.rounds import run_row
 from harness.build import ROOT, build_dir, node_program
 from harness.engine import COMPOSE, Engine, NoEngine, machine_rules, missing_programs
 from harness.memory import is_sanitized
 from harness.ports import free_port
 from harness.process import Process
 from harness.wait import PATIENCE_S, wait_until
+from judge.journal import AWAY, LEADER, LEAVING, Role, Vip
 
 FILES = ("docker-compose.yml", "docker/small.yml")
 OURS = "|".join(map(re.escape, NETWORKS.values()))  # rules and addresses, by their numbers

@@ -4,24 +4,24 @@ import time
 
 import redis
 
-from crash.judge import Fault
+from judge.journal import Fault, now_ms
 
 
-def kill_and_recover(node, who, history):
+def kill_and_recover(node, who, journal):
     """kill -9, and on the way back whatever the operator would have to do."""
-    start = time.monotonic()
+    start_ms = now_ms()
     node.kill(who)
     if node.process is None:
         node.start()
     else:
         node.wait_ready()
-    history.faults.append(Fault(who, start, time.monotonic()))
+    journal.add(Fault(who, start_ms, now_ms()))
 
 
-def kill_at_random_moments(node, who, history, dice, times):
+def kill_at_random_moments(node, who, journal, dice, times):
     for _ in range(times):
         time.sleep(dice.uniform(0.05, 0.7))  # the moment is what is tested
-        kill_and_recover(node, who, history)
+        kill_and_recover(node, who, journal)
 
 
 def stored_ids(node):

@@ -4,8 +4,8 @@ import itertools
 import threading
 import time
 
-from crash.judge import (DUPLICATE, OK, REFUSED, UNKNOWN, Ack, HandOver, History, Push)
 from harness.gmq import GmqError, LostConnection, PythonClient
+from judge.journal import (DUPLICATE, OK, REFUSED, UNKNOWN, Ack, HandOver, Journal, Push, now_ms)
 
 RECONNECT_PAUSE_S = 0.01
 ACKED_SHARE = 0.95  # of the first hand-overs; the others are left to their TTR
@@ -67,12 +67,12 @@ class Producer(Worker):
     def push_until_known(self, job):
         outcome = UNKNOWN
         while outcome in (REFUSED, UNKNOWN) and not self.load.is_over.is_set():
-            sent = time.monotonic()
+            sent_ms = now_ms()
             outcome, said = self.call("Push", job)
             if said is not None or outcome == UNKNOWN:
-                self.load.history.pushes.append(Push(
-                    job["id"], job["topic"], job["body"], job["delay"], job["TTR"], sent,
-                    time.monotonic(), outcome))
+                self.load.journal.add(Push(
+                    job["id"], job["topic"], job["TTR"] * 1000, job["delay"] * 1000, sent_ms,
+                    now_ms(), outcome, body=job["body"]))
 
 
 class Consumer(Worker):
@@ -80,24 +80,25 @@ class Consumer(Worker):
 
     def run(self):
         while not self.load.is_over.is_set():
-            asked = time.monotonic()
+            asked_ms = now_ms()
             outcome, job = self.call("Pop", self.load.topics)
             if outcome == OK:
-                self.take(job, asked)
+                self.take(job, asked_ms)
         self.disconnect()
 
-    def take(self, job, asked):
-        self.load.history.hand_overs.append(HandOver(
-            job["id"], job["topic"], job["body"], asked, time.monotonic()))
+    def take(self, job, asked_ms):
+        self.load.journal.add(HandOver(
+            job["id"], job["topic"], "", job["consume_num"] + 1, None, asked_ms, now_ms(), None, "",
+            body=job["body"]))
         is_forgetful = job["consume_num"] == 0 and self.dice.random() > self.load.acked_share
         if job["TTR"] != 0 and not is_forgetful:
             self.acknowledge(job["id"])
 
     def acknowledge(self, id):
-        sent = time.monotonic()
+        sent_ms = now_ms()
         outcome, said = self.call("Ack", id)
         if said is not None or outcome == UNKNOWN:
-            self.load.history.acks.append(Ack(id, sent, time.monotonic(), outcome))
+            self.load.journal.add(Ack(id, sent_ms, now_ms(), outcome))
 
 
 class Load:
@@ -111,7 +112,7 @@ class Load:
                  ttrs_s=(2, 2, 2, 0), topic_count=5, body_bytes=300, connect=PythonClient,
                  acked_share=ACKED_SHARE):
         self.port, self.connect, self.acked_share = port, connect, acked_share
-        self.history = History()
+        self.journal = Journal()
         self.topics = [f"load-{number}" for number in range(topic_count)]
         self.is_pushing_over = threading.Event()
         self.is_over = threading.Event()
@@ -147,8 +148,8 @@ class Load:
         self.is_over.set()
         for consumer in self._consumers:
             consumer.join()
-        print(self.history.summary())
-        return self.history
+        print(self.journal.summary())
+        return self.journal
 
 
 def _child(dice):

@@ -2,32 +2,38 @@
 
 import pytest
 
-from crash.judge import (DUPLICATE, OK, REFUSED, UNKNOWN, Ack, Fault, HandOver, History, Push,
-                         judge)
+from crash.judge import judge
+from judge.journal import (DUPLICATE, OK, REFUSED, UNKNOWN, Ack, Fault, HandOver, Journal, Push)
 
+
+# Times are seconds here.
 
 def push(sent=1.0, outcome=OK, delay_s=0, ttr_s=2, body="b"):
-    return Push("a", "t", body, delay_s, ttr_s, sent, sent + 0.1, outcome)
+    return Push("a", "t", ttr_s * 1000, delay_s * 1000, sent * 1000, sent * 1000 + 100, outcome,
+                body=body)
 
 
 def hand_over(received, asked=None, body="b"):
-    return HandOver("a", "t", body, received - 0.1 if asked is None else asked, received)
+    asked_ms = received * 1000 - 100 if asked is None else asked * 1000
+    return HandOver("a", "t", "", 1, None, asked_ms, received * 1000, None, "", body=body)
 
 
 def ack(ended, outcome=OK):
-    return Ack("a", ended - 0.1, ended, outcome)
+    return Ack("a", ended * 1000 - 100, ended * 1000, outcome)
+
+
+def fault(what, start, end):
+    return Fault(what, start * 1000, end * 1000)
 
 
 def rules(*events, stored=()):
-    history = History()
-    places = {Push: history.pushes, HandOver: history.hand_overs, Ack: history.acks,
-              Fault: history.faults}
+    journal = Journal()
     for event in events:
-        places[type(event)].append(event)
-    return sorted({violation.rule for violation in judge(history, set(stored))})
+        journal.add(event)
+    return sorted({violation.rule for violation in judge(journal, set(stored))})
 
 
-FAULT = Fault("worker", 2.1, 2.5)
+FAULT = fault("worker", 2.1, 2.5)
 
 INNOCENT = {
     "a whole life": [push(), hand_over(2), ack(2.1)],
@@ -42,7 +48,7 @@ INNOCENT = {
         push(), hand_over(2.4, asked=2.0), hand_over(4.05), ack(4.1)],
     "again after a fault": [push(ttr_s=60), hand_over(2), FAULT, hand_over(6.9), ack(7)],
     "again after a long fault": [
-        push(ttr_s=60), hand_over(2), Fault("redis", 2.1, 30), hand_over(45), ack(45.1)],
+        push(ttr_s=60), hand_over(2), fault("redis", 2.1, 30), hand_over(45), ack(45.1)],
     "pushed again after an unknown answer": [
         push(outcome=UNKNOWN), hand_over(2), ack(2.1), push(2.2), hand_over(3), ack(3.1)],
     "a duplicate after an unknown answer": [
@@ -70,9 +76,9 @@ GUILTY = {
     "the same, by less than a millisecond": (
         "EARLY", [push(delay_s=1), hand_over(1.9995), ack(2.1)]),
     "asked for and received after its ack": (
-        "UNDONE", [push(), hand_over(2), ack(2.1), hand_over(5, 4), ack(5.1)]),
+        "RETURNED", [push(), hand_over(2), ack(2.1), hand_over(5, 4), ack(5.1)]),
     "received long after its ack": (
-        "UNDONE", [push(), hand_over(2), ack(2.1), hand_over(5, 2.05), ack(5.1)]),
+        "RETURNED", [push(), hand_over(2), ack(2.1), hand_over(5, 2.05), ack(5.1)]),
     "twice within its lease": (
         "TWICE", [push(ttr_s=60), hand_over(2), hand_over(3), ack(3.1)]),
     "a little too soon after it was asked for": (
@@ -82,12 +88,12 @@ GUILTY = {
     "twice too soon in spite of a fault": (
         "TWICE", [push(ttr_s=60), hand_over(2), FAULT, hand_over(6.7), ack(6.8)]),
     "the fault was over before, and asked for before": (
-        "TWICE", [push(ttr_s=60), Fault("redis", 1.1, 1.5), hand_over(2, asked=1.2), hand_over(6.1),
+        "TWICE", [push(ttr_s=60), fault("redis", 1.1, 1.5), hand_over(2, asked=1.2), hand_over(6.1),
                   ack(6.2)]),
     "so long after a fault that nothing unconfirmed was held any more": (
         "TWICE", [push(ttr_s=60), hand_over(2), FAULT, hand_over(17.6), ack(17.7)]),
     "the fault came long after": (
-        "TWICE", [push(ttr_s=60), hand_over(2), Fault("redis", 9, 9.5), hand_over(10),
+        "TWICE", [push(ttr_s=60), hand_over(2), fault("redis", 9, 9.5), hand_over(10),
                   ack(10.1)]),
     "more hand-overs than lives": (
         "TWICE", [push(ttr_s=0), hand_over(2), hand_over(2.2)]),
@@ -109,7 +115,7 @@ def test_what_is_still_stored_is_not_lost():
 
 
 def test_what_is_stored_after_its_ack_was_undone():
-    assert rules(push(), hand_over(2), ack(2.1), stored=["a"]) == ["UNDONE"]
+    assert rules(push(), hand_over(2), ack(2.1), stored=["a"]) == ["RETURNED"]
 
 
 def test_what_is_stored_and_was_never_pushed_was_invented():

@@ -1,4 +1,5 @@
-"""kill -9 at random moments under load: every promise that was made is kept.
+"""kill -9 at random moments under load: every promise that was made is kept, over gmq, and over HTTP
+with leases and long polls.
 
 Redis's fsync is made slow, so that there is always something between a write and the disk.
 """
@@ -6,10 +7,13 @@ Redis's fsync is made slow, so that there is always something between a write an
 import pytest
 
 from crash.faults import kill_and_recover, kill_at_random_moments, stored_ids
-from crash.judge import History, judge
+from crash.http_load import HttpClient
+from crash.judge import judge
 from crash.load import Load
+from harness.gmq import PythonClient
 from harness.redis_programs import slow_redis
 from harness.wait import wait_until
+from judge.journal import HandOver, Journal
 
 KILLS = 4
 DRAIN_S = 40
@@ -21,8 +25,14 @@ def slow_node(make_node, tmp_path, sync_ms, appendfsync="always"):
     return make_node(settings).start()
 
 
-def verdict(history, stored):
-    found = judge(history, stored)
+def load_over(protocol, node, dice):
+    if protocol == "http":
+        return Load(node.http_port, dice, connect=HttpClient)
+    return Load(node.gmq_port, dice, connect=PythonClient)
+
+
+def verdict(journal, stored):
+    found = judge(journal, stored)
     return [f"{len(found)} violations", *found[:20]] if found else []
 
 
@@ -30,22 +40,24 @@ def drain(node):
     wait_until(lambda: stored_ids(node) == set(), "consumers empty the store", DRAIN_S)
 
 
-@pytest.mark.parametrize("who", ["worker", "redis", "warden", "all"])
-def test_kill_of(who, make_node, tmp_path, dice):
+@pytest.mark.parametrize("protocol, who", [
+    ("gmq", "worker"), ("gmq", "redis"), ("gmq", "warden"), ("gmq", "all"),
+    ("http", "worker"), ("http", "redis"), ("http", "all")])
+def test_kill_of(protocol, who, make_node, tmp_path, dice):
     node = slow_node(make_node, tmp_path, sync_ms=4)
-    with Load(node.gmq_port, dice) as load:
-        kill_at_random_moments(node, who, load.history, dice, KILLS)
+    with load_over(protocol, node, dice) as load:
+        kill_at_random_moments(node, who, load.journal, dice, KILLS)
     drain(node)
-    history = load.finish()
-    assert len(history.hand_overs) > 100, "there was no load to speak of"
-    assert verdict(history, stored_ids(node)) == []
+    journal = load.finish()
+    assert len(journal.of(HandOver)) > 100, "there was no load to speak of"
+    assert verdict(journal, stored_ids(node)) == []
 
 
 def test_kills_of_everything_in_turn(make_node, tmp_path, dice):
     node = slow_node(make_node, tmp_path, sync_ms=4)
     with Load(node.gmq_port, dice) as load:
         for who in dice.sample(["worker", "redis", "warden", "all"] * 2, 8):
-            kill_at_random_moments(node, who, load.history, dice, 1)
+            kill_at_random_moments(node, who, load.journal, dice, 1)
     drain(node)
     assert verdict(load.finish(), stored_ids(node)) == []
 
@@ -57,7 +69,7 @@ def pushes_that_survive(node, dice, rounds):
         load = Load(node.gmq_port, dice, producers=8, consumers=0, delays_s=(3600,))
         before = stored_ids(node)
         with load:
-            kill_at_random_moments(node, "redis", load.history, dice, 2)
+            kill_at_random_moments(node, "redis", load.journal, dice, 2)
         new = stored_ids(node) - before
         found += judge(load.finish(), new)
     return found
@@ -79,12 +91,13 @@ def test_with_appendfsync_everysec_the_judge_sees_acknowledged_pushes_lost(
     assert wait_until(losses, "everysec loses something", timeout_s=60) == {"LOST"}
 
 
-def test_a_graceful_stop_under_load_loses_nothing(make_node, tmp_path, dice):
+@pytest.mark.parametrize("protocol", ["gmq", "http"])
+def test_a_graceful_stop_under_load_loses_nothing(protocol, make_node, tmp_path, dice):
     node = slow_node(make_node, tmp_path, sync_ms=4)
-    with Load(node.gmq_port, dice) as load:
+    with load_over(protocol, node, dice) as load:
         for _ in range(2):
-            seen = len(load.history.hand_overs)
-            wait_until(lambda: len(load.history.hand_overs) > seen + 200, "load is on")
+            seen = len(load.journal.of(HandOver))
+            wait_until(lambda: len(load.journal.of(HandOver)) > seen + 200, "load is on")
             node.stop()  # asserts that it exits with 0 and leaves nothing running
             node.start()
     drain(node)
@@ -98,7 +111,7 @@ def test_a_restart_without_load_keeps_every_state(make_node):
         client.push("ready", "ready-1", "r")
         client.push("reserved", "reserved-1", "v", ttr=2)
         client.pop("reserved")
-    kill_and_recover(node, "all", History())
+    kill_and_recover(node, "all", Journal())
     with node.python_client() as client:
         assert client.pop("ready")["body"] == "r"
         for topic, body in (("delayed", "d"), ("reserved", "v")):

@@ -13,13 +13,6 @@ from harness.http_api import HttpApi, refused
 from harness.process import frozen
 from harness.wait import holds_for, wait_until
 
-DURABLE = {"appendonly": "yes", "appendfsync": "always"}
-
-
-@pytest.fixture
-def redis(make_redis):
-    return make_redis(**DURABLE)
-
 
 @pytest.mark.parametrize("end", ["stop", "destroy"])
 def test_a_restart_under_load_is_a_pause_and_no_error(end, redis, make_node, dice):

@@ -15,6 +15,7 @@ import redis as redis_client
 
 from crash.watch import TTR_S, WatchedLoad, assert_all_is_well, held, node_on
 from harness.process import frozen
+from harness.users import secret_file
 from harness.wait import wait_until
 
 STORE_ERROR = "store_error: the store refused the operation; nothing happened"
@@ -236,9 +237,7 @@ def make_bed(make_redis, make_node, dice, tmp_path):
             settings.update(IN_SILENCE)
         if name == "password":
             options["requirepass"] = "right"
-            settings["store.password_file"] = tmp_path / "password"
-            settings["store.password_file"].write_text("right\n")
-            settings["store.password_file"].chmod(0o600)
+            settings["store.password_file"] = secret_file(tmp_path / "password", "right")
         redis = make_redis(appendonly="yes", appendfsync="always", **options)
         node = node_on(redis, make_node, settings)
         return Bed(redis, node, WatchedLoad(node.gmq_port, dice, ttr_s))

@@ -177,21 +177,6 @@ def test_files_that_their_list_lacks_are_put_aside_and_that_is_told_everywhere(
     assert node.metrics()["dueq_store_aof_cut_bytes"] == 0, "a restart ends it"
 
 
-def test_what_was_put_aside_is_told_until_a_start_has_succeeded(stopped_with_data):
-    node = stopped_with_data
-    files = log_of_redis(node).parent
-    size = as_listed(files)
-    LOSSES[0][0](files)
-    node.settings["store.redis_server"] = "/bin/false"
-    node.launch()
-    wait_until(lambda: "begins empty" in node.output(), "it is put aside")
-    node.process.terminate()
-    node.process = None
-    del node.settings["store.redis_server"]
-    node.start()
-    assert node.metrics()["dueq_store_aof_cut_bytes"] >= size > 0
-
-
 @pytest.mark.parametrize("lose, said, begins", LOSSES)
 def test_a_strict_node_does_not_begin_where_the_list_lacks_something(
         stopped_with_data, lose, said, begins):
@@ -205,36 +190,6 @@ def test_a_strict_node_does_not_begin_where_the_list_lacks_something(
     assert re.search(f" error warden .*{said}, .* store.strict is on", node.output())
     assert f" begins with {'an empty store' if begins == 'empty' else 'what came'}" in node.output()
     assert as_listed(files) == size, "nothing was overwritten"
-
-
-def test_the_files_may_be_behind_a_link_and_are_missed_when_their_disk_is(
-        stopped_with_data, tmp_path):
-    node = stopped_with_data
-    files, disk = log_of_redis(node).parent, tmp_path / "disk"
-    files.rename(disk)
-    files.symlink_to(disk)
-    node.start()
-    assert node.metrics()["dueq_store_aof_cut_bytes"] == 0
-    node.stop()
-    size = as_listed(disk)
-    disk.rename(tmp_path / "unmounted")
-    node.launch()
-    assert end_of(node) == COULD_NOT_START
-    disk.mkdir()
-    node.settings["store.strict"] = "true"
-    node.launch()
-    assert end_of(node) == COULD_NOT_START
-    assert re.search(r"is (\d+) bytes shorter than when", node.output())[1] == str(size)
-    assert not list(disk.iterdir()), "nothing was begun"
-
-
-def test_a_file_that_redis_may_not_touch_is_named(stopped_with_data):
-    node = stopped_with_data
-    path = log_of_redis(node)
-    path.chmod(0)
-    node.launch()
-    assert end_of(node) == COULD_NOT_START
-    assert f"may not read and write {path}: " in node.output()
 
 
 def test_a_strict_node_does_not_cut_a_file_until_it_is_told_to(stopped_with_data):

@@ -8,6 +8,7 @@ from crash.judge import judge
 from crash.load import Load
 from harness.gmq import GmqError, LostConnection, PhpClient, PythonClient
 from harness.wait import wait_until
+from judge.journal import HandOver, Push
 
 CLIENTS = 4  # producers, and so many consumers
 TTR_S = 60   # no lease ends by itself
@@ -64,20 +65,20 @@ class WatchedLoad(Load):
     def new_job(self, dice):
         """Not many more than are consumed, so that a store is soon empty; but for a trouble of
         which somebody has to hear: where nothing becomes due, nothing else would be asked."""
-        while (self._jobs - len(self.history.hand_overs) > BACKLOG
+        while (self._jobs - len(self.journal.of(HandOver)) > BACKLOG
                and not self.is_pushing_over.is_set() and not self.goes_on):
             time.sleep(0.005)
         self._jobs += 1
         return super().new_job(dice)
 
     def pushed(self):
-        return len(self.history.pushes)
+        return len(self.journal.of(Push))
 
     def wait_for_more(self, count=100):
         """Pushes and hand-overs go on."""
-        pushed, handed = self.pushed(), len(self.history.hand_overs)
+        pushed, handed = self.pushed(), len(self.journal.of(HandOver))
         wait_until(lambda: self.pushed() >= pushed + count
-                   and len(self.history.hand_overs) >= handed + count, "the load goes on")
+                   and len(self.journal.of(HandOver)) >= handed + count, "the load goes on")
 
 
 def node_on(redis, make_node, settings=None):

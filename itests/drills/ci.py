@@ -10,10 +10,10 @@ import random
 
 import pytest
 
-from judge.lateness import Limits
-from drills.rows.matrix import MATRIX
 from drills.rounds import TICK_MS, run_row
+from drills.rows.matrix import MATRIX
 from harness.memory import is_sanitized
+from judge.lateness import Limits
 
 
 IS_LONG = bool(os.environ.get("DUEQ_LONG"))

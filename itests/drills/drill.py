@@ -37,13 +37,13 @@ os.environ.setdefault("DUEQ_BUILD", "build/release")
 
 # pylint: disable=wrong-import-position
 from drills.hosts import builds
-from judge.lateness import Limits
-from drills.rows.matrix import MATRIX
 from drills.page import save
 from drills.rounds import TICK_MS, Result, run_row
+from drills.rows.matrix import MATRIX
 from drills.table import json_of, table_of
 from harness.network import why_not
 from harness.process import become_reaper
+from judge.lateness import Limits
 
 OUTSIDE_P99_MS = 50  # generous: the clients' own time is in it, and they share the machine
 

@@ -1,22 +1,25 @@
 """An orderly change of the leader fails no new connection: make before break. Two things are
 excused, and counted, so that they stay few:
 
-    late       the machine was too busy, for five seconds at most, and not in every round: the leader before waited its second for a successor that
-               did not lead yet, or a leader's lease ran out, or it slept, by its log, until its
-               session had ended; and the connections that failed were begun about then. A successor
-               that leads, and puts the address only when the leader before has gone, is no excuse
-    crossed    a connection that the address crossed on its way (view.py)
+    late       The machine was too busy, for five seconds at most, and in few rounds. Either the
+               leader before waited its second, and its successor did not lead yet. Or a leader's
+               lease ran out; or it slept, by its log, until its session had ended, or until its
+               warden ended it while another process of this machine stood still, too. Only
+               connections are excused that were begun about then. A successor that leads, and puts
+               the address only when the leader before has gone, is no excuse.
+    crossed    A connection that the address crossed on its way (view.py).
 """
 
 import math
 
-from judge.journal import AWAY, LEADER, LEAVING, Role, Vip
-from judge.leaders import BY_A_STALL, JUST_BEFORE_MS, LEASE_OVER, SILENT_MS
 from drills.clients.view import CROSSED
+from judge.journal import AWAY, LEADER, LEASE_OVER, LEAVING, Role, Vip
+from judge.leaders import JUST_BEFORE_MS, is_cause
 
 LEAVING_MAX_MS = 1000  # ha/vip/vip.h
 HEARD_MS = 100         # from when the successor leads until the leader before hears of its address
 LATE_MAX_MS = 5000     # nobody is late for longer: T, ticks, and a busy machine
+SHORT_REIGN_MS = 2500  # of a leader that has proven its lease once or twice: T and a little
 FEW_LATE, ONE_LATE_IN = 2, 20
 # A connection is begun every 10 ms to each of two addresses, and is open for 1 to 8 ms while the lead
 # changes: 24 to 29 of them crossed in a hundred rounds. Nothing keeps those open: they are the old
@@ -25,6 +28,11 @@ FEW_CROSSED, ONE_CROSSED_IN = 3, 2
 MOST_CROSSED = 6       # in one round: more are no matter of chance
 AROUND_MS = 500        # a connection is begun before its request fails, and the address is put, so
                        # much earlier and later
+
+
+def few_of(rounds):
+    """In so many of them the machine may be the reason."""
+    return FEW_LATE + rounds // ONE_LATE_IN
 
 
 class InOrder:
@@ -37,7 +45,6 @@ class InOrder:
         """What is wrong with this round."""
         if not drill.sight:
             return
-        self.rounds += 1
         self.crossed += drill.sight.failed[CROSSED]
         if drill.sight.failed[CROSSED] > MOST_CROSSED:
             yield f"{drill.sight.failed[CROSSED]} connections crossed the address in one round"
@@ -48,6 +55,7 @@ class InOrder:
 
     def judge(self, sight, spans):
         """`spans`: times in which new connections may fail. Counts where they did."""
+        self.rounds += 1
         if not sight.failures:
             return
         if sight.failures == sum(any(begin <= at_ms <= end for begin, end in spans)
@@ -58,7 +66,7 @@ class InOrder:
 
     def check_end(self):
         """What was excused too often."""
-        if self.late > min(FEW_LATE + self.rounds // ONE_LATE_IN, max(1, self.rounds - 1)):
+        if self.late > min(few_of(self.rounds), max(1, self.rounds - 1)):
             yield f"the new leader was late in {self.late} of {self.rounds} rounds"
         if self.crossed > FEW_CROSSED + self.rounds // ONE_CROSSED_IN:
             yield f"{self.crossed} connections crossed the address in {self.rounds} rounds"
@@ -76,29 +84,46 @@ def is_late(events, before):
 
 def late_spans(events, before, stalls=()):
     """When new connections may fail for it."""
-    return [*without_a_lease(events, stalls), *without_a_successor(events, before)]
+    return [*without_a_lease(events, before, stalls), *without_a_successor(events, before)]
 
 
-def without_a_lease(events, stalls=()):
+def without_a_lease(events, before, stalls=()):
     """(from, until) of each time in which a leader's lease had run out, as far as a new connection
-    may notice: by what nodes wrote, in order, and by how long their logs say that they slept."""
-    for each in events:
-        unled_ms = _unled_since(each, stalls) if isinstance(each, Role) else None
+    may notice: by what nodes wrote, and by how long their logs say that they slept. `before`: who
+    led at first."""
+    roles = sorted((each for each in events if isinstance(each, Role)), key=lambda role: role.boot_ms)
+    leading, spans = {before}, []
+    for each in roles:
+        unled_ms = _unled_since(each, stalls) if each.node in leading else None
         if unled_ms is not None:
-            leads_ms = (other.boot_ms for other in events if isinstance(other, Role)
-                        and other.role == LEADER and other.boot_ms >= unled_ms)
-            until_ms = min(next(leads_ms, math.inf), unled_ms + LATE_MAX_MS)
-            yield unled_ms - AROUND_MS, until_ms + AROUND_MS
+            spans.append((unled_ms, min((other.boot_ms for other in roles if other.role == LEADER
+                                         and other.boot_ms >= unled_ms), default=math.inf)))
+        (leading.add if each.role == LEADER else leading.discard)(each.node)
+    for begin_ms, until_ms in _joined(spans):
+        yield begin_ms - AROUND_MS, min(until_ms, begin_ms + LATE_MAX_MS) + AROUND_MS
+
+
+def _joined(spans):
+    """A leader whose lease runs out again so soon was not back yet for all: a proxy in front, say,
+    sends it nobody before it has answered its health checks again."""
+    joined = []
+    for begin_ms, until_ms in spans:
+        if (joined and begin_ms - joined[-1][1] <= SHORT_REIGN_MS
+                and until_ms - joined[-1][0] <= LATE_MAX_MS):
+            joined[-1] = joined[-1][0], until_ms
+        else:
+            joined.append((begin_ms, until_ms))
+    return joined
 
 
 def _unled_since(role, stalls):
     """None: not for want of a lease."""
     slept = [stall.boot_ms - stall.ms for stall in stalls
-             if stall.node == role.node and stall.ms >= SILENT_MS
+             if is_cause(stall, role.node, role.reason, stalls)
              and stall.boot_ms - stall.ms <= role.boot_ms <= stall.boot_ms + JUST_BEFORE_MS]
     if role.reason == LEASE_OVER:
         return min([role.boot_ms, *slept])
-    return min(slept, default=None) if role.reason in BY_A_STALL else None
+    return min(slept, default=None)
 
 
 def without_a_successor(events, before):

@@ -10,8 +10,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from drills.rows.matrix import MATRIX
 from drills.rounds import summary
+from drills.rows.matrix import MATRIX
 from drills.table import failed_of, seen_of
 
 ROOT = Path(__file__).resolve().parents[2]

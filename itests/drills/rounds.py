@@ -17,15 +17,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from drills.clients.load import Load
+from drills.clients.view import TOPIC as VIEW_TOPIC
 from drills.hosts.cluster import REHEARSAL, STANDBY
+from drills.rows.vip_row import meet
+from harness.wait import wait_until
 from judge.journal import AWAY, LEADER, Fault, Gone, Journal, Move, Push, Role, Vip, now_ms
 from judge.judge import Verdict, judge
 from judge.lateness import ENOUGH_FOR_P99, dues_of, outside, percentile
-from drills.clients.load import Load
 from judge.moves import read_history
-from drills.clients.view import TOPIC as VIEW_TOPIC
-from drills.rows.vip_row import meet
-from harness.wait import wait_until
 
 SERVED_S = 60
 TICK_MS = 750  # lateness by a client's clock after an outage: a tick and a half

@@ -6,10 +6,10 @@ import math
 from collections import Counter
 
 from drills.hosts.cluster import CLUSTER, Plan
-from judge.journal import OK, Cancel, Push, now_ms
 from drills.rows.row import Row
 from harness.clock import wall_now_ms
 from harness.wait import wait_until
+from judge.journal import OK, Cancel, Push, now_ms
 
 TOPICS = tuple(f"shared-{number}" for number in range(64))
 RATE = 120          # so that each topic has a due job in less than a second
@@ -25,6 +25,7 @@ class SharingRow(Row):
     changes = 1
     plan_options = {}
     stood = None  # {what: ms} of the round
+    leader_stays = True
 
     def plan(self, variant):
         return Plan(mode=CLUSTER, **self.plan_options)
@@ -35,9 +36,6 @@ class SharingRow(Row):
 
     def load_options(self, cluster):
         return {"topics": TOPICS, "rate": RATE, "roams": True}
-
-    def takes_over(self, drill):
-        return False
 
     def stood_ms(self, drill, fault):
         return self.stood

@@ -2,10 +2,10 @@
 
 from collections import Counter
 
-from drills.hosts.cluster import STANDALONE
-from judge.lateness import percentile
-from drills.rounds import summary
 from drills.clients.view import CROSSED
+from drills.hosts.cluster import STANDALONE
+from drills.rounds import summary
+from judge.lateness import percentile
 
 HEAD = ("#", "fault", "rounds", "active", "p99", "worst", "served", "p99", "worst", "address",
         "p99", "worst", "failed", "outside", "violations")
@@ -77,5 +77,5 @@ def _json_of(result):
             "outside_p99_ms": percentile(result.outside_ms, 0.99),
             "violations": [{"rule": each.rule, "of": each.id, "why": each.why}
                            for each in result.verdict.violations],
-            "complaints": result.complaints, "slow": result.slow,
+            "complaints": result.complaints, "slow": result.slow, "said": result.said,
             "explained": dict(result.verdict.explained)}

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from drills.graceful import MOST_CROSSED, InOrder
-from judge.journal import Role, Stall, Vip
-from drills.rows.matrix import MATRIX
-from drills.hosts.nodes import HostNode
 from drills.clients.view import Sight
+from drills.graceful import MOST_CROSSED, InOrder
+from drills.hosts.nodes import HostNode
+from drills.rows.matrix import MATRIX
+from judge.journal import Role, Stall, Vip
 
 T_MS = 2000
 OLD, NEW = Role("n1", "leader", 0, "e:1"), Role("n2", "leader", 1, "e:2")
@@ -82,6 +82,12 @@ def lost_lease(at, leads_again, reason="lease_over"):
     return [NEW, Role("n2", "offline", at, reason=reason), Role("n2", "leader", leads_again, "e:2")]
 
 
+def hung(node, until, ms, is_last=True):
+    """Its warden ended it, and another leads."""
+    return [NEW, Role(node, "offline", until, reason="died"), Role("n1", "leader", until + 100, "e:3"),
+            Stall(node, until, ms, is_last)]
+
+
 def lost(*failed_ms):
     return Sight(failed=Counter(lost=len(failed_ms)), failed_ms=list(failed_ms))
 
@@ -105,12 +111,26 @@ def lost(*failed_ms):
     (lost(8501), lost_lease(3000, 9000), 1),
     (lost(3100, 3701), lost_lease(3000, 3200), 1),  # long after it led again
     (lost(2499), lost_lease(3000, 3200), 1),
+    (lost(2500, 4500, 8000), [*lost_lease(3000, 4000), *lost_lease(6500, 7500)[1:]], 0),
+    (lost(5500), [*lost_lease(3000, 4000), *lost_lease(6501, 7500)[1:]], 1),  # it was back for longer
+    (lost(5500), [*lost_lease(3000, 4000), *lost_lease(6500, 8001)[1:]], 1),  # too long in all
+    (lost(8501), [*lost_lease(3000, 4000), *lost_lease(6500, 8000)[1:]], 1),
     (lost(3100), lost_lease(3000, 3200, reason="deposed"), 1),
     (lost(1600, 3100), [*lost_lease(4000, 3000, reason="expired"), Stall("n2", 4000, 1900)], 0),
     (lost(1599), [*lost_lease(4000, 3000, reason="expired"), Stall("n2", 4000, 1900)], 1),
     (lost(3501), [*lost_lease(4000, 3000, reason="expired"), Stall("n2", 4000, 1900)], 1),
     (lost(3100), [*lost_lease(4000, 3000, reason="expired"), Stall("n3", 4000, 1900)], 1),
     (lost(3100), [*lost_lease(4000, 3000, reason="switchover"), Stall("n2", 4000, 1900)], 1),
+    (lost(3100), [*hung("n2", 3600, 700), Stall("n3", 3300, 600)], 0),
+    (lost(3100), hung("n2", 3600, 700), 1),  # alone: that may be its own fault
+    (lost(3100), [*hung("n2", 3600, 700), Stall("n2", 3300, 600, is_loop=True)], 1),  # its own loop
+    (lost(3100), [*hung("n2", 3600, 700), Stall("n2", 3300, 600)], 0),                # its warden
+    (lost(3100), [*hung("n2", 3600, 700), Stall("n3", 3300, 600, is_loop=True)], 0),
+    (lost(3100), [*hung("n2", 3600, 700), Stall("n3", 2900, 600)], 1),  # before it
+    (lost(3100), [*hung("n2", 3600, 700, is_last=False), Stall("n3", 3300, 600)], 1),
+    (lost(3100), [*hung("n2", 3600, 700)[:-1], Stall("n3", 3600, 700, True), Stall("n1", 3300, 600)], 1),
+    (lost(3100), [*hung("n3", 3600, 700), Stall("n1", 3300, 600)], 1),  # it did not lead
+    (lost(3000), [NEW, Role("n3", "offline", 3000, reason="lease_over")], 1),
     (lost(1), [NEW, Role("n1", "offline", 2)], 1)])
 def test_new_connections_may_fail_when_the_new_leader_is_late(sight, events, complaints):
     assert len(checked("3", "switchover", sight=sight, events=events)) == complaints

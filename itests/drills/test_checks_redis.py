@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from judge.journal import (OK, REFUSED, UNKNOWN, Cancel, HandOver, Journal, Older, Push,
-                            Role)
+from drills.hosts.troubles import TROUBLES
 from drills.rows.matrix import MATRIX
 from drills.rows.redis_row import Told, damage_of, first_handed_over, overdue, unfenced
-from drills.hosts.troubles import TROUBLES
+from judge.journal import (OK, REFUSED, UNKNOWN, Cancel, HandOver, Journal, Older, Push,
+                            Role)
 
 TOKEN = "e:1"
 LED = Role("n1", "leader", 0, TOKEN)

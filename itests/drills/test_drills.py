@@ -8,19 +8,19 @@ import sys
 
 import pytest
 
+from drills.clients.test_load import steal_delayed
 from drills.hosts.cluster import STANDALONE, Plan
-from judge.journal import Move
-from drills.rows.matrix import MATRIX
-from judge.moves import read_history
 from drills.rounds import run_row
+from drills.rows.matrix import MATRIX
 from drills.rows.row import Row
 from drills.table import json_of, table_of
-from drills.clients.test_load import steal_delayed
 from drills.witness import all_hurt, workers
 from harness.build import ROOT, node_program
 from harness.network import NAMESPACES
 from harness.process import Process, descendants_of, is_alive
 from harness.wait import wait_until
+from judge.journal import Move
+from judge.moves import read_history
 
 # pylint: disable=unused-argument
 
@@ -30,6 +30,7 @@ class Thief(Row):
 
     number, title = "99", "a job is stolen"
     changes = 0
+    leader_stays = True
 
     def plan(self, variant):
         return Plan(mode=STANDALONE, nodes=1)
@@ -44,9 +45,6 @@ class Thief(Row):
     def fault(self, drill):
         client = drill.cluster.redis.client()
         wait_until(lambda: steal_delayed(client), "a job is delayed")
-
-    def takes_over(self, drill):
-        return False
 
     def check(self, drill, elected):
         yield "it was me"
@@ -68,6 +66,7 @@ class Idle(Row):
 
     number, title = "97", "nothing at all"
     changes = 0
+    leader_stays = True
 
     def plan(self, variant):
         return Plan(mode=STANDALONE, nodes=1)
@@ -77,9 +76,6 @@ class Idle(Row):
 
     def fault(self, drill):
         return ()
-
-    def takes_over(self, drill):
-        return False
 
 
 def test_a_row_whose_fault_does_nothing_fails(needs_network, tmp_path):
@@ -96,6 +92,7 @@ class Unfenced(Row):
 
     number, title = "98", "a node skips the fence"
     changes = 0
+    leader_stays = True
 
     def witness(self, drill):
         return lambda: True
@@ -112,9 +109,6 @@ class Unfenced(Row):
         program.chmod(0o755)
         self.node = drill.cluster.add_spare("x1", {"ha.mode": "standalone"}, program)
         self.node.launch()
-
-    def takes_over(self, drill):
-        return False
 
     def hold(self, drill):
         def has_moved():
@@ -140,15 +134,13 @@ class Busy(Row):
 
     number, title = "96", "the leader sleeps"
     changes = 0
+    leader_stays = True
 
     def witness(self, drill):
         return lambda: True
 
     def deposes(self, drill):
         return []
-
-    def takes_over(self, drill):
-        return False
 
     def fault(self, drill):
         drill.leader.freeze("both")

@@ -2,11 +2,11 @@
 nothing."""
 
 from drills.hosts.cluster import CLUSTER, Plan
-from judge.journal import Lock, LockedMove
 from drills.rounds import run_row
 from drills.rows.row import Row
 from harness.build import node_program
 from harness.wait import wait_until
+from judge.journal import Lock, LockedMove
 
 # Of own_topics in lua/lib/scan.lua: all topics are its own, and any lock is good enough.
 ALTERED = ((b"local mark, is_late = mark_of(topic), false", b"local mark, is_late = OWN, false"),
@@ -18,6 +18,7 @@ class Lawless(Row):
     number, title = "97", "a node asks for no lock"
     changes = 0
     node = None
+    leader_stays = True
 
     def plan(self, variant):
         return Plan(mode=CLUSTER, nodes=2)
@@ -38,9 +39,6 @@ class Lawless(Row):
 
     def deposes(self, drill):
         return [self.node]
-
-    def takes_over(self, drill):
-        return False
 
     def hold(self, drill):
         ledger, locks, read = drill.cluster.ledger, {}, 0

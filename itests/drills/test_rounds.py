@@ -6,15 +6,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from crash.judge import Violation
 from drills import ci
-from judge.journal import OK, HandOver, Journal, Push, Role, Tail
-from drills.rows.matrix import MATRIX
+from drills.clients.view import Sight
 from drills.page import measured, page_of
 from drills.rounds import Drill, Result, Round, names_hit, summary
+from drills.rows.matrix import MATRIX
 from drills.rows.row import Row
 from drills.table import json_of, table_of
-from drills.clients.view import Sight
+from judge.jobs import Violation
+from judge.journal import OK, HandOver, Journal, Push, Role, Tail
 
 FAULT_MS = 1000
 WALL_MS = 5000  # Redis's clock is so far ahead of the journals'

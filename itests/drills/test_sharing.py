@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from judge.ledger import Late
 from drills.clients.load import TOPICS, Load
 from drills.sharing import Standstill, fair_share, unfair
+from judge.ledger import Late
 
 
 @pytest.mark.parametrize("changes, joins, says", [

@@ -5,10 +5,11 @@ from types import SimpleNamespace
 import pytest
 
 from drills.rows import vip_row as subject
-from judge.address import HolderWatch
-from drills.rows.vip_row import VIP, VIP6, VipRow, meet, misplaced
+from drills.rows.vip_row import VIP, VIP6, VipRow, meet, misplaced, strangers
 from harness.neighbours import add_address, announce, mac_of, remove_address, touch
 from harness.wait import wait_until
+from judge.address import HolderWatch
+from judge.journal import AWAY, LEAVING, Vip
 
 SOON_S = 0.2
 
@@ -84,10 +85,24 @@ def test_the_leader_before_has_put_it_back_and_says_so(drill):
 
 def test_another_node_answers_where_the_address_is_in_its_place(drill):
     drill.cluster.view = SimpleNamespace(answers_of=lambda node, since_ms: {VIP: 5},
-                                         strangers_of=lambda node, since_ms: {"b": 9})
+                                         strangers_of=lambda node, since_ms: {"b": [9]})
     drill.cluster.events, drill.since_ms = lambda: [], 0
     wait_until(lambda: list(VipRow().check(drill, None)) == [
         "b answered a new connection after a, which leads"], "it is seen, and nothing else")
+
+
+@pytest.mark.parametrize("begun_ms, vips, is_wrong", [
+    ([99, 201], [Vip("b", LEAVING, 100), Vip("b", AWAY, 200)], False),
+    ([98], [Vip("b", LEAVING, 100), Vip("b", AWAY, 200)], True),   # not said yet
+    ([202], [Vip("b", LEAVING, 100), Vip("b", AWAY, 200)], True),  # it was away
+    ([100, 202, 150], [Vip("b", LEAVING, 100), Vip("b", AWAY, 200)], True),  # one of several
+    ([1500], [Vip("b", LEAVING, 100)], False), ([100 + 1502], [Vip("b", LEAVING, 100)], True),
+    ([150], [Vip("c", LEAVING, 100)], True), ([150], [Vip("b", AWAY, 200)], True)])
+def test_a_node_that_hands_the_address_over_answers_as_long(begun_ms, vips, is_wrong):
+    view = SimpleNamespace(answers_of=lambda node, since_ms: {VIP: 5},
+                           strangers_of=lambda node, since_ms: {"b": begun_ms})
+    cluster = SimpleNamespace(view=view, leader=lambda: SimpleNamespace(name="a"), events=lambda: vips)
+    assert bool(list(strangers(SimpleNamespace(cluster=cluster, since_ms=0)))) == is_wrong
 
 
 def test_nobody_has_it(drill):

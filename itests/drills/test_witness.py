@@ -10,10 +10,10 @@ import pytest
 import redis
 
 from drills.clients.crowd_cases import FILES, Limit
-from drills.rows.matrix import MATRIX
 from drills.hosts.names import SlowNames
 from drills.hosts.stores import Store, StorePlan
 from drills.hosts.troubles import TROUBLES
+from drills.rows.matrix import MATRIX
 from drills.witness import all_hurt, changed, cut, hurt, run_ids
 from harness.process import Process, kill_now
 from harness.redis_server import RedisServer

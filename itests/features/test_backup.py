@@ -5,8 +5,6 @@ import os
 import shutil
 import subprocess
 
-import pytest
-
 from harness.background import in_background
 from harness.build import ROOT
 from harness.wait import wait_until
@@ -14,11 +12,6 @@ from harness.wait import wait_until
 BACKUP = ROOT / "conf/redis/dueq-backup"
 HOUR_MS = 3600 * 1000
 DURING = 300  # pushes that go on while the copy is made
-
-
-@pytest.fixture
-def redis(make_redis):
-    return make_redis(appendonly="yes", appendfsync="always")
 
 
 def back_up(redis, to):

@@ -67,31 +67,6 @@ def test_jobs_deep_inside_are_found_by_their_ids_and_the_others_keep_their_order
     assert drained(api, topic) == [id for id in ids if id not in cancelled | later]
 
 
-def test_delayed_jobs_deep_inside_are_run_at_once_and_no_others(api, fill):
-    topic, ids = fill("delayed")
-    chosen = random.Random(2).sample(ids, 60)
-    for id in chosen:
-        api.move(topic, id, "run")
-    assert drained(api, topic) == chosen
-    assert api.counts(topic) == (JOBS - len(chosen), 0, 0, 0)
-
-
-@pytest.mark.parametrize("state", ["ready", "delayed"])
-def test_pages_tell_all_that_stay_once_and_in_order_while_others_go(api, fill, state):
-    topic, ids = fill(state)
-    gone, listed, cursor = set(), [], {}
-    numbers = random.Random(3)
-    while cursor is not None:
-        page = api.jobs(topic, state=state, **cursor)
-        listed += [job["id"] for job in page["jobs"]]
-        cursor = {"cursor": page["next"]} if page["next"] else None
-        for id in {numbers.choice(ids) for _ in range(3)} - gone:
-            api.cancel(topic, id)
-            gone.add(id)
-    assert len(listed) == len(set(listed)), "none comes twice"
-    assert [id for id in listed if id not in gone] == [id for id in ids if id not in gone]
-
-
 @pytest.mark.parametrize("state", ["ready", "delayed"])
 def test_a_purge_lets_others_between_and_takes_what_was_there(api, bench, fill, state):
     topic, _ = fill(state, SWEPT)

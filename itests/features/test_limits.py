@@ -2,39 +2,13 @@
 
 import json
 import socket
-import struct
 import time
 
-import pytest
-
-from harness.gmq import GmqError, LostConnection, request
+from harness.gmq import request
+from harness.http_raw import RawHttp
 from harness.wait import wait_until
 
 POP_OF_NOTHING = json.dumps(request("Pop", ["idle"], id=1))
-POP_OF_NO_TOPIC = json.dumps(request("Pop", [], id=1))
-
-
-def test_more_connections_than_allowed_are_told_and_the_others_live(make_node):
-    node = make_node({"limits.connections": 3}).start()
-    clients = [node.raw_client() for _ in range(3)]
-    for client in clients:
-        assert client.ask(POP_OF_NO_TOPIC)["error"]
-    with node.raw_client() as fourth:
-        assert "limits.connections" in fourth.reply()["error"]
-        assert fourth.is_closed_by_server()
-    clients[0].close()
-
-    def there_is_room_again():
-        try:
-            with node.python_client() as client:
-                return client.push("topic", "room-1") == "success"
-        except (LostConnection, AssertionError):  # the refusal has no request to answer
-            return False
-
-    wait_until(there_is_room_again, "a place that was left can be taken")
-    for client in clients[1:]:
-        assert client.ask(POP_OF_NO_TOPIC)["error"]
-        client.close()
 
 
 def test_a_request_over_gmq_has_its_time_to_arrive(make_node):
@@ -67,87 +41,15 @@ def test_with_few_descriptors_clients_are_told_that_there_are_too_many(make_node
     silent += [socket.create_connection(("127.0.0.1", node.gmq_port), 10) for _ in range(100)]
     with node.raw_client() as client:
         assert "limits.connections" in client.reply()["error"]
-    with socket.create_connection(("127.0.0.1", node.http_port), 10) as connection:
-        status, _, body = http_reply(connection, GET)
-        assert (status, body["error"]["code"]) == (503, "too_many")
+    with RawHttp(node.http_port) as raw:
+        raw.request("GET", "/v1/topics")
+        assert raw.error() == (503, "too_many")
     assert node.is_ready()
     assert node.metrics()['dueq_connections_rejected_total{protocol="http"}'] > 80
     assert "room for 12 clients of each protocol" in node.output()
     assert "cannot accept clients" not in node.output()
     for each in silent:
         each.close()
-
-
-GET = b"GET /v1/topics HTTP/1.1\r\nHost: h\r\n\r\n"
-
-
-def http_reply(connection, request=GET):
-    """Status and headers of the answer to a request on a kept connection, and its body."""
-    connection.sendall(request)
-    file = connection.makefile("rb")
-    status = int(file.readline().split()[1])
-    headers = dict(line.decode().rstrip().split(": ", 1) for line in iter(file.readline, b"\r\n"))
-    return status, headers, json.loads(file.read(int(headers["Content-Length"])))
-
-
-def http_connection(node):
-    """A connection to the node's HTTP port that has been answered once."""
-    connection = socket.create_connection(("127.0.0.1", node.http_port), 10)
-    assert http_reply(connection)[0] == 200
-    return connection
-
-
-def test_more_http_connections_than_allowed_are_told_and_the_others_live(make_node):
-    node = make_node({"limits.connections": 3}).start()
-    wait_until(lambda: established_on(node.http_port) == 0, "those of the start are gone")
-    kept = [http_connection(node) for _ in range(3)]
-    for _ in range(200):
-        with socket.create_connection(("127.0.0.1", node.http_port), 10) as one_more:
-            status, headers, body = http_reply(one_more)
-            assert (status, body["error"]["code"]) == (503, "too_many")
-            assert headers["Retry-After"] and headers["X-Request-Id"]
-            assert one_more.recv(1) == b""
-    for connection in kept:
-        assert http_reply(connection)[0] == 200
-    with node.python_client() as client:  # has places of its own
-        assert client.push("topic", "other-door") == "success"
-    kept[0].close()
-    kept[1].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    kept[1].close()  # as a reset
-    assert http_reply(kept[2], GET[:-2] + b"Connection: close\r\n\r\n")[0] == 200
-    wait_until(lambda: established_on(node.http_port) == 0, "all three have ended")
-    for connection in [http_connection(node) for _ in range(3)]:
-        connection.close()
-    wait_until(lambda: node.http("/metrics")[0] == 200, "places are free again")
-    metrics = node.metrics()
-    assert metrics['dueq_connections_rejected_total{protocol="http"}'] >= 200
-    assert metrics['dueq_connections{protocol="http"}'] <= 3
-
-
-def test_a_large_body_to_a_path_that_wants_none_is_refused_at_once(make_node):
-    node = make_node().start()
-    head = b"POST /metrics HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", node.http_port), 10) as connection:
-        status, headers, body = http_reply(connection, head)
-        assert (status, body["error"]["code"]) == (405, "method_not_allowed")
-        assert headers["Connection"] == "close"
-    with socket.create_connection(("127.0.0.1", node.http_port), 10) as connection:
-        status, _, body = http_reply(connection, head.replace(b"POST", b"GET"))
-        assert (status, body["error"]["code"]) == (413, "too_large")
-
-
-def test_more_waiting_consumers_than_allowed_are_told(make_node):
-    node = make_node({"limits.waiting": 2, "gmq.pop_wait": "20s"}).start()
-    waiting = [node.raw_client() for _ in range(2)]
-    for client in waiting:
-        client.send(POP_OF_NOTHING)
-    wait_until(lambda: node.metrics().get("dueq_consumers_waiting") == 2, "two consumers wait")
-    with node.python_client() as third:
-        with pytest.raises(GmqError, match="too_many"):
-            third.pop("idle")
-        third.push("idle", "for-one-of-them")
-    for client in waiting:
-        client.close()
 
 
 def test_many_more_pipelined_requests_than_allowed_are_all_answered(make_node):
@@ -202,26 +104,3 @@ def test_a_silent_client_is_disconnected_and_a_waiting_one_is_not(make_node):
         assert silent.is_closed_by_server()
         assert time.monotonic() - since > 0.25
         assert waiting.reply()["error"] == "empty"
-
-
-def test_a_body_limit_of_ones_own(make_node):
-    node = make_node({"limits.body_bytes": "100"}).start()
-    with node.python_client() as client:
-        assert client.push("topic", "small", "x" * 100) == "success"
-        with pytest.raises(GmqError, match="too_large"):
-            client.push("topic", "large", "x" * 101)
-
-
-def test_a_thousand_consumers_wait_on_a_hundred_topics_and_all_are_woken(make_node):
-    node = make_node({"gmq.pop_wait": "20s"}).start()
-    consumers = [node.raw_client() for _ in range(1000)]
-    for number, consumer in enumerate(consumers):
-        consumer.send_request("Pop", [f"topic-{number % 100}"], id=number)
-    wait_until(lambda: node.metrics().get("dueq_consumers_waiting") == 1000, "all are waiting")
-    with node.python_client() as client:
-        for number in range(1000):
-            client.push(f"topic-{number % 100}", f"job-{number}", ttr=60)
-    ids = {consumer.reply()["result"]["id"] for consumer in consumers}
-    assert len(ids) == 1000
-    for consumer in consumers:
-        consumer.close()

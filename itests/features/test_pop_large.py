@@ -32,27 +32,6 @@ def drain(api, topic):
     return answers
 
 
-def print_stall(node):
-    stall = node.metrics()["dueq_loop_stall_max_seconds"]
-    print(f"the longest stall of the loop: {1000 * stall:.0f} ms")
-
-
-def test_each_answer_has_one_of_the_largest_jobs_and_all_come_in_order(make_node, topic):
-    node = make_node().start()
-    with node.api() as api:
-        push_large(api, topic, COUNT)
-        assert drain(api, topic) == [[f"{number}"] for number in range(COUNT)]
-    print_stall(node)
-
-
-def test_a_body_that_grows_sixfold_as_text_comes_alone(make_node, topic):
-    node = make_node().start()
-    with node.api() as api:
-        push_large(api, topic, 4, body="\1" * MIB)
-        assert drain(api, topic) == [["0"], ["1"], ["2"], ["3"]]
-    print_stall(node)
-
-
 def test_smaller_ones_share_an_answer_and_the_rest_stays_ready(api, topic):
     push_large(api, topic, 9, body="x" * (MIB // 4))
     api.push(topic, "small", id="9")

@@ -73,20 +73,6 @@ def test_a_pipe_in_the_place_of_the_file_changes_nothing_and_holds_up_nothing(ma
     node.stop()
 
 
-def test_a_configuration_from_a_pipe_is_not_read_again(make_node):
-    """It has been read empty, and an empty one would be all defaults."""
-    node = make_node()
-    taken, given = os.pipe()
-    os.write(given, b"log:\n  level: debug\n")
-    os.close(given)
-    node.argv = lambda argv=node.argv: [*argv(), "--config", f"/proc/{os.getpid()}/fd/{taken}"]
-    node.start()
-    assert " debug " in node.output()
-    node.process.signal(signal.SIGHUP)
-    wait_until(lambda: "it is not a regular file" in node.output(), "the log says why")
-    os.close(taken)
-
-
 def changed(node, *keys):
     """The log says that exactly these were taken."""
     wait_until(lambda: f"changed: {', '.join(keys)}\n" in node.output(), "the log names them")

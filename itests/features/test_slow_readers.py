@@ -2,18 +2,14 @@
 when it gives up they are free at once, as if it had never come.
 """
 
-import re
-
 import pytest
 
-from harness.flood import connected
 from harness.http_api import path_of
 from harness.http_raw import RawHttp
 from harness.wait import wait_until
 
 HALF = "\1" * (1 << 19)  # two of them are an answer, and six times their size in JSON
 TTR_MS = 600000
-LEASE = re.compile(rb'"lease":"([0-9]+)"')
 
 
 @pytest.fixture
@@ -77,37 +73,3 @@ def test_what_a_slow_reader_never_got_is_free_at_once_and_costs_no_try(fresh, to
     metrics = fresh.metrics()
     assert metrics["dueq_jobs_returned_total"] == 2
     assert metrics["dueq_jobs_expired_total"] == 0
-
-
-def test_a_job_that_was_touched_stays_with_a_reader_that_breaks_off(fresh, topic):
-    """It had read so far."""
-    with fresh.api() as api:
-        api.push(topic, id="a", ttr_ms=TTR_MS)
-        api.push(topic, HALF * 2, id="b", ttr_ms=TTR_MS)
-        slow = slow_reader(fresh, topic)
-        text = b""
-        while b'"tries"' not in text:
-            text += slow.socket.recv(100)
-        touched = {"topic": topic, "id": "a", "lease": LEASE.search(text)[1].decode()}
-        api.touch(touched)
-        slow.reset()
-        assert api.pop_one(topic)["id"] == "b"
-        assert api.pop(topic) == []
-        api.ack(touched)
-
-
-def test_a_reply_of_gmq_has_its_time_to_be_read_however_steadily(make_node, topic):
-    node = make_node({"limits.request_time": "500ms"}).start()
-    with node.api() as api, node.raw_client(receive_buffer=4096) as slow:
-        api.push(topic, HALF * 2, id="a", ttr_ms=TTR_MS)
-        slow.send_request("Pop", [topic])
-        wait_until(lambda: is_cut_off_while_it_reads(node, slow), "it is cut off")
-        assert api.counts(topic) == (0, 1, 0, 0)
-        job = api.pop_one(topic)
-        assert (job["id"], job["tries"]) == ("a", 0)
-        api.ack(job)
-
-
-def is_cut_off_while_it_reads(node, client):
-    client.socket.recv(100)
-    return connected(node, "gmq") == 0

@@ -14,10 +14,9 @@ from harness.dueqctl import Dueqctl
 from harness.node import Node
 from harness.ports import free_port
 from harness.redis_server import RedisServer
+from harness.users import SECRET, secret_file
 from harness.wait import wait_until
 from harness.zookeeper import Ensemble
-
-SECRET = "a secret that only tests know"
 
 
 def page_of(node):
@@ -74,8 +73,7 @@ class Cluster:
 
     def start_servers(self):
         self.directory.mkdir(parents=True, exist_ok=True)
-        self.secret_file.touch(0o600)
-        self.secret_file.write_text(SECRET)
+        secret_file(self.secret_file, SECRET)
         self.zookeeper.start()
         self.redis.start()
 

@@ -2,10 +2,12 @@
 
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
 import threading
+from contextlib import contextmanager
 
 from harness.build import build_dir
 from harness.wait import PATIENCE_S, wait_until
@@ -77,6 +79,14 @@ class Dueqctl:
 
     def json(self, *words, **options):
         return self.ok(*words, "--json", **options).json()
+
+    def on_full_disk(self, *words, stdin=b""):
+        """A run whose output cannot be written."""
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([program(), *words], input=stdin, stdout=full, check=False,
+                                  stderr=subprocess.PIPE, env=environment(self.url),
+                                  timeout=PATIENCE_S)
+        return Done(done.returncode, b"", done.stderr)
 
     def start(self, *words, **env):
         return Running([program(), *map(str, words)], environment(self.url, **env))
@@ -151,3 +161,40 @@ class Running:
 def pop_one(ctl, topic, *options):
     [job] = ctl.json("pop", topic, *options)["jobs"]
     return job
+
+
+class Person:
+    """Somebody in front of a terminal."""
+
+    def __init__(self, people):
+        self._people, self.shown = people, ""
+
+    def sees(self, text):
+        try:
+            self.shown += os.read(self._people, 65536).decode()
+        except (BlockingIOError, OSError):
+            pass
+        return text in self.shown
+
+    def waits_for(self, text):
+        wait_until(lambda: self.sees(text), f"the terminal shows '{text}'")
+
+    def types(self, keys):
+        os.write(self._people, keys.encode())
+
+
+@contextmanager
+def on_terminal(url, *words, ends=("stdin", "stderr")):
+    """The process, and the person at the terminal that is its `ends`; the others are pipes."""
+    people, terminal = pty.openpty()
+    os.set_blocking(people, False)
+    streams = {name: terminal if name in ends else subprocess.PIPE
+               for name in ("stdin", "stdout", "stderr")}
+    with subprocess.Popen([program(), *words], env=environment(url), **streams) as process:
+        os.close(terminal)
+        try:
+            yield process, Person(people)
+        finally:
+            process.kill()
+            process.wait()
+            os.close(people)

@@ -278,17 +278,19 @@ def enter_namespace(netns):
 def entered(netns):
     """This thread, and what it opens, for the time of the block."""
     with open("/proc/thread-self/ns/net", "rb") as own:
-        enter_namespace(netns)
         try:
+            enter_namespace(netns)
             yield
         finally:
             _setns(own.fileno())
 
 
 def remove_namespace(netns):
-    """With the processes that are still in it; harmless when there is none."""
+    """With the processes that are still in it; harmless when there is none. This one may be in it,
+    too: Ctrl-C struck while its first thread was on the way back."""
     if (NAMESPACES / netns).exists():
-        kill_now([int(pid) for pid in _ip("netns", "pids", netns).split()])
+        pids = map(int, _ip("netns", "pids", netns).split())
+        kill_now([pid for pid in pids if pid != os.getpid()])
         _ip("netns", "delete", netns)
     shutil.rmtree(ETC / netns, ignore_errors=True)
 

@@ -6,6 +6,7 @@ killed becomes a child of ours and is seen, instead of living on unnoticed under
 
 import ctypes
 import os
+import resource
 import signal
 import subprocess
 from contextlib import contextmanager
@@ -72,6 +73,13 @@ def frozen(pid):
         yield
     finally:
         os.kill(pid, signal.SIGCONT)
+
+
+def allow_many_files():
+    """As many descriptors as we may have, for us and those we start; how many."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard if hard != resource.RLIM_INFINITY else 1 << 20
 
 
 def reap_orphans():

@@ -19,18 +19,22 @@ from redis.crc import key_slot
 
 from harness.ports import free_port
 from harness.process import Restartable
-from harness.redis_server import RedisServer
+from harness.redis_server import TcpRedis
 from harness.wait import wait_until
 
-SLOTS = 16384
-REDIS_PORT, BUS_PORT = 6379, 16379
-LOOPBACK = "127.0.0.1"
+SLOTS, BUCKETS = 16384, 64
+BUS_PORT = 16379
 PATIENCE_S = 60  # of Redis: a failover, with its votes, on a busy machine
 
 
 def slot_of(bucket):
     """Of all keys of the bucket."""
-    return key_slot(b"{%d}" % bucket)
+    return key_slot(b"%d" % bucket)
+
+
+def bucket_of(topic, buckets=BUCKETS):
+    """Of all jobs of the topic: crc16 of its name (base/crc16.h), for `buckets` that divide 16384."""
+    return key_slot(topic.encode()) % buckets
 
 
 class Claim:
@@ -47,22 +51,15 @@ class Claim:
         return any(first <= slot <= last for first, last in self.ranges)
 
 
-class ClusterRedis(RedisServer):
+class ClusterRedis(TcpRedis):
     """One node of it."""
 
     def __init__(self, directory, host=None, env=None, **options):
-        self.host = host
-        self.ip = host.address if host else LOOPBACK
-        self.port = REDIS_PORT if host else free_port()
         self.bus_port = BUS_PORT if host else free_port()
         self.is_frozen = False
         self.id = None
-        super().__init__(directory, host, env, port=self.port, bind=self.ip,
-                         cluster_enabled="yes", cluster_port=self.bus_port, **options)
-
-    @property
-    def tcp_address(self):
-        return f"{self.ip}:{self.port}"
+        super().__init__(directory, host, env, cluster_enabled="yes",
+                         cluster_port=self.bus_port, **options)
 
     def start(self):
         super().start()
@@ -94,10 +91,6 @@ class ClusterRedis(RedisServer):
     def ask(self, *words):
         """An answer as text, or lists of text."""
         return _text(self.command(*words))
-
-    def info(self, section="replication"):
-        with self.client() as client:
-            return client.info(section)
 
     def facts(self):
         """What CLUSTER INFO says: {"cluster_state": "ok", ...}."""
@@ -242,7 +235,7 @@ class RedisCluster(Restartable):
     def master_of(self, bucket):
         return self.master_of_slot(slot_of(bucket))
 
-    def buckets_of(self, master, buckets=64):
+    def buckets_of(self, master, buckets=BUCKETS):
         claim = master.claim()
         return [bucket for bucket in range(buckets) if claim.has(slot_of(bucket))]
 
@@ -319,36 +312,13 @@ class RedisCluster(Restartable):
         for server in [to, *others]:
             server.ask("CLUSTER SETSLOT", slot, "NODE", to.id)
 
-    def move_slot(self, slot, to, portion=100):
-        """The whole of it, while it is used. How many keys moved."""
-        source = self.begin_move(slot, to)
-        moved = 0
-        while count := self.move_keys(slot, source, to, portion):
-            moved += count
-        self.end_move(slot, to)
-        return moved
-
     def move_bucket(self, bucket, to, portion=100):
-        return self.move_slot(slot_of(bucket), to, portion)
-
-    # ---- servers that come and go ----
-
-    def add_master(self, host=None):
-        """Without slots; returns it."""
-        server = self._add_server(host)
-        server.start()
-        self._meet(server)
-        self.wait_healthy()
-        return server
-
-    def remove(self, server):
-        """One without slots."""
-        assert not server.claim().ranges
-        self.servers.remove(server)
-        for each in self.servers:
-            each.ask("CLUSTER FORGET", server.id)
-        server.kill()
-        self.wait_healthy()
+        """The whole of it, while it is used."""
+        slot = slot_of(bucket)
+        source = self.begin_move(slot, to)
+        while self.move_keys(slot, source, to, portion):
+            pass
+        self.end_move(slot, to)
 
     # ---- faults ----
 

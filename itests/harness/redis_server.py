@@ -4,8 +4,11 @@ from pathlib import Path
 
 import redis
 
+from harness.ports import free_port
 from harness.process import Process, Restartable
 from harness.wait import wait_until
+
+REDIS_PORT, LOOPBACK = 6379, "127.0.0.1"
 
 
 class RedisServer(Restartable):
@@ -52,3 +55,21 @@ class RedisServer(Restartable):
             return self.client().ping()
         except redis.exceptions.ConnectionError:
             return False
+
+
+class TcpRedis(RedisServer):
+    """It listens on a port, too: of loopback, or the well-known one of its host."""
+
+    def __init__(self, directory, host=None, env=None, **options):
+        self.host = host
+        self.ip = host.address if host else LOOPBACK
+        self.port = REDIS_PORT if host else free_port()
+        super().__init__(directory, host, env, port=self.port, bind=self.ip, **options)
+
+    @property
+    def tcp_address(self):
+        return f"{self.ip}:{self.port}"
+
+    def info(self, section="replication"):
+        with self.client() as client:
+            return client.info(section)

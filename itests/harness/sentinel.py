@@ -20,29 +20,15 @@ import redis
 
 from harness.ports import free_port
 from harness.process import Process, Restartable
-from harness.redis_server import RedisServer
+from harness.redis_server import LOOPBACK, TcpRedis
 from harness.wait import wait_until
 
 NAME = "dueq"
-REDIS_PORT, SENTINEL_PORT = 6379, 26379
-LOOPBACK = "127.0.0.1"
+SENTINEL_PORT = 26379
 
 
-class WatchedRedis(RedisServer):
-    """One that Sentinels know: it listens on a port, too."""
-
-    def __init__(self, directory, host=None, **options):
-        self.host = host
-        self.ip = host.address if host else LOOPBACK
-        self.port = REDIS_PORT if host else free_port()
-        super().__init__(directory, host, port=self.port, bind=self.ip, **options)
-
-    @property
-    def tcp_address(self):
-        return f"{self.ip}:{self.port}"
-
-    def info(self, section="replication"):
-        return self.client().info(section)
+class WatchedRedis(TcpRedis):
+    """One that Sentinels know."""
 
     def reaches(self, count):
         """Do so many replicas have what is written now? One whose first copy is made hears of no

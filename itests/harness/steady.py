@@ -15,12 +15,10 @@ the worker asks again: troubles counts that, and who expects none looks there.
 import threading
 from collections import Counter
 
-from redis.crc import key_slot
-
 from harness.http_api import Refused
+from harness.redis_cluster import BUCKETS, bucket_of
 from harness.wait import wait_until
 
-BUCKETS = 64
 TTR_MS = 3000  # after which a job comes again whose hand-over was lost
 PATIENCE_S = 60
 # What passes by; anything else is wrong.
@@ -28,9 +26,9 @@ PASSING = ("unknown", "unavailable")
 
 
 def topic_in(bucket, name="steady", buckets=BUCKETS):
-    """A topic of that bucket: for `buckets` that divide 16384."""
+    """A topic of that bucket."""
     return next(f"{name}-{number}" for number in range(1 << 16)
-                if key_slot(f"{name}-{number}".encode()) % buckets == bucket)
+                if bucket_of(f"{name}-{number}", buckets) == bucket)
 
 
 class Worker:

@@ -1,4 +1,4 @@
-"""Programs run as an ordinary user, by tests that are root."""
+"""Programs run as an ordinary user, by tests that are root; and files for one user alone."""
 
 import os
 import shutil
@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 NOBODY = 65534
+SECRET = "a secret that only tests know"
 
 
 @contextmanager
@@ -17,6 +18,13 @@ def directory_for_all():
     with tempfile.TemporaryDirectory(prefix="dueq-test-") as path:
         os.chmod(path, 0o755)
         yield Path(path)
+
+
+def secret_file(path, text):
+    """One that its owner alone may read."""
+    path.write_text(f"{text}\n")
+    path.chmod(0o600)
+    return path
 
 
 def as_nobody(argv, *options):

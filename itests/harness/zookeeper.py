@@ -11,7 +11,7 @@ says that it does not. What a server wrote stays in its directory over kill() an
 
 import shutil
 import socket
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 
 from harness.ports import free_port
@@ -73,7 +73,7 @@ class Server(Restartable):
     def ask(self, word, timeout_s=1):
         """The answer to a four-letter word; "" when there is none."""
         try:
-            with self._entered(), socket.create_connection(
+            with self.host.entered() if self.host else nullcontext(), socket.create_connection(
                     (self.address, self.ports[CLIENT]), timeout_s) as connection:
                 connection.sendall(word.encode())
                 return _read_all(connection)
@@ -92,14 +92,6 @@ class Server(Restartable):
 
     def log(self):
         return self.process.output() if self.process else ""
-
-    @contextmanager
-    def _entered(self):
-        if self.host is None:
-            yield
-        else:
-            with self.host.entered():
-                yield
 
 
 class Ensemble:

@@ -13,7 +13,7 @@ import socket
 import struct
 import threading
 
-from crash.judge import Violation
+from judge.jobs import Violation
 from judge.journal import DIED, Gone, Put, Role, now_ms
 from judge.leaders import leases_of
 

@@ -30,7 +30,8 @@ from judge.redis_events import Delivered, Entry, Lock, LockedMove, Move, TakenBa
 
 OK, DUPLICATE, REFUSED, UNKNOWN = "ok", "duplicate", "refused", "unknown"
 LEADER = "leader"
-DIED = "died"  # the reason of a role: by the warden
+DIED, LEASE_OVER = "died", "lease_over"  # reasons of roles; the first is told by the warden
+BY_A_STALL = ("expired", "deposed")      # ZooKeeper has ended the session of a node that slept
 HELD, LEAVING, AWAY = "held", "leaving", "away"
 
 
@@ -42,7 +43,7 @@ def now_ms():
 
 @dataclass(frozen=True)
 class Push:
-    """`due_ms` is None where no answer told it."""
+    """`due_ms` is None where no answer told it; `body` is "" where nobody compares."""
 
     id: str
     topic: str
@@ -52,6 +53,7 @@ class Push:
     ended_ms: float
     outcome: str
     due_ms: float = None
+    body: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class HandOver:
     redis_ms: float
     node: str
     delay_ms: int = 0
+    body: str = ""
 
     @property
     def began_ms(self):
@@ -148,11 +151,14 @@ class Lease:
 @dataclass(frozen=True)
 class Stall:
     """Its loop, or its warden, stood still for so long until `boot_ms`: its log says so, from half
-    a second on."""
+    a second on. `is_last`: the worker gave no sign of life for so long, and the warden ended it.
+    `is_loop`: the worker's loop says so itself."""
 
     node: str
     boot_ms: float
     ms: float
+    is_last: bool = False
+    is_loop: bool = False
 
 
 @dataclass(frozen=True)

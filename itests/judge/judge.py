@@ -25,7 +25,7 @@
 
 A violation of a job is told with all that is known of that job (story.py).
 
-LOST, INVENTED and RETURNED are judged by the judge of the crash tests, whose rules they are.
+LOST, INVENTED and RETURNED are those of jobs.py.
 Counted apart, in `explained`:
 
     what only a Redis that rolled back explains (rollback.py)
@@ -49,25 +49,23 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from crash import judge as crash
-from crash.judge import Violation
-from judge.masters import by_what_forgot
-from judge.rollback import (can_bring_again, forgiving, is_forgotten, is_of_two_masters, is_void,
-                              judge_told, lost_before_ms, returned, without)
 from judge.address import judge_holders
-from judge.journal import (OK, UNKNOWN, Ack, Cancel, Clock, Delivered, Fault, HandOver,
-                            Older, Push, Release, Rest, TakenBack, gained)
+from judge.jobs import CONFIRM_MS, UNCONFIRMED_MS, Violation, births, judge_ends, lives_of
+from judge.journal import (OK, UNKNOWN, Ack, Cancel, Clock, Delivered, Fault, HandOver, Older, Push,
+                           Release, Rest, TakenBack, gained)
+from judge.lateness import HELD_MS, judge_lateness
 from judge.leaders import judge_leaders
 from judge.locks import judge_locks
-from judge.lateness import HELD_MS, judge_lateness
+from judge.masters import by_what_forgot
 from judge.moves import judge_moves, moved_behind_their_lease
+from judge.rollback import (can_bring_again, forgiving, is_forgotten, is_of_two_masters, is_void,
+                              judge_told, lost_before_ms, returned, without)
 from judge.story import story_of
 from judge.unanswered import ESTIMATE_MS, UNWRITTEN_MS, broken_pops, lost_on_the_way
 
-SAME_RULE = {"LOST": "LOST", "INVENTED": "INVENTED", "UNDONE": "RETURNED"}
 COMES_AGAIN_MS = 10_000  # after that, at the very latest
 GRAIN_MS = 1  # Redis's times are whole ms
-ON_ITS_WAY_S = 1.0  # a reply, through a proxy to a busy client: 0.3 were seen
+ON_ITS_WAY_MS = 1000  # a reply, through a proxy to a busy client: 0.3 were seen
 LOST_TWICE = 4  # round trips, until what was lost twice has come
 CONFIRMED_MS = 150  # a node learns so much later that a client's kernel, or a proxy's, has a reply
 
@@ -149,9 +147,9 @@ def _only_set_clocks_explain(journal, violations):
 def _told_late(journal, violations, confirmed_ms):
     """Those RETURNED whose reply was on its way when the job was acknowledged, or cancelled: by the
     history their consumers had them before, as often as they were handed over."""
-    left = {each.id for each in crash.judge(_history_of(journal), {rest.id for rest in journal.of(Rest)},
-                                            ON_ITS_WAY_S) if each.rule == "UNDONE"}
-    lives, done_ms = _lives(journal), defaultdict(float)
+    left = {each.id for each in judge_ends(journal, _stored(journal), ON_ITS_WAY_MS)
+            if each.rule == "RETURNED"}
+    lives, done_ms = lives_of(journal), defaultdict(float)
     for each in (*journal.of(Ack), *journal.of(Cancel)):
         if each.outcome == OK:
             done_ms[each.id] = max(done_ms[each.id], each.ended_ms)
@@ -188,48 +186,23 @@ def _unsaid(journal, forgotten):
 
 def _is_soon(journal, id):
     """Did it come again before a delivery that nobody confirmed would?"""
-    hand_overs = _lives(journal)[id][HandOver]
-    return any(_apart_ms(*pair) < crash.UNCONFIRMED_S * 1000
+    hand_overs = lives_of(journal)[id][HandOver]
+    return any(_apart_ms(*pair) < UNCONFIRMED_MS
                for pair in zip(hand_overs, hand_overs[1:]))
 
 
 def judge_jobs(journal, olders=(), clocks=()):
-    as_crash = crash.judge(_history_of(journal), {rest.id for rest in journal.of(Rest)})
-    cancelled = {cancel.id for cancel in journal.of(Cancel) if cancel.outcome in (OK, UNKNOWN)}
-    yield from (Violation(SAME_RULE[each.rule], each.id, each.why) for each in as_crash
-                if each.rule in SAME_RULE and not (each.rule == "LOST" and each.id in cancelled))
+    yield from judge_ends(journal, _stored(journal))
     yield from (Violation("LOST", rest.id, "it is dead, and nobody says why")
                 for rest in journal.of(Rest) if not rest.why)
-    lives = _lives(journal)
-    for id, life in lives.items():
+    for id, life in lives_of(journal).items():
         yield from (Violation("EARLY", id, why) for why in _early(life, olders, clocks))
         yield from (Violation("TWICE", id, why)
                     for why in _twice(life, journal.of(Fault), olders, clocks))
 
 
-def _history_of(journal):
-    """In the words of the crash tests. A cancel ends a job as an ack does."""
-    history = crash.History()
-    history.pushes = [crash.Push(each.id, each.topic, "", each.delay_ms / 1000, each.ttr_ms / 1000,
-                                 each.sent_ms / 1000, each.ended_ms / 1000, each.outcome)
-                      for each in journal.of(Push)]
-    history.hand_overs = [crash.HandOver(each.id, each.topic, "", each.asked_ms / 1000,
-                                         each.received_ms / 1000)
-                          for each in journal.of(HandOver)]
-    history.acks = [crash.Ack(each.id, each.sent_ms / 1000, each.ended_ms / 1000, each.outcome)
-                    for each in (*journal.of(Ack), *journal.of(Cancel))]
-    return history
-
-
-def _lives(journal):
-    """{id: {kind: events in order}} for what the rules here need."""
-    whens = {Push: "sent_ms", HandOver: "received_ms", Release: "sent_ms", Delivered: "boot_ms",
-             TakenBack: "boot_ms"}
-    lives = defaultdict(lambda: {kind: [] for kind in whens})
-    for kind, when in whens.items():
-        for event in sorted(journal.of(kind), key=lambda event: getattr(event, when)):
-            lives[event.id][kind].append(event)
-    return lives
+def _stored(journal):
+    return {rest.id for rest in journal.of(Rest)}
 
 
 def _early(life, olders, clocks):
@@ -267,14 +240,13 @@ def _twice(life, faults, olders, clocks):
            and not is_of_two_masters(olders, first, second)
            for first, second in combinations(hand_overs, 2)):
         yield "handed over twice with one lease"
-    births = sum(push.outcome in (OK, UNKNOWN) for push in life[Push])
     olders = [older for older in olders if can_bring_again(older, life[Push])]
     without_reason = 1
     for first, second in zip(hand_overs, hand_overs[1:]):
         if not (_has_reason(first, second, life, faults, clocks)
                 or is_void(olders, first, second)):
             without_reason += 1
-            if without_reason > max(1, births):
+            if without_reason > max(1, births(life)):
                 yield (f"{second.received_ms - first.received_ms:.0f} ms apart, "
                        f"TTR {life[Push][0].ttr_ms} ms")
 
@@ -296,7 +268,7 @@ def _was_free_again(first, second, life, clocks):
 
 def _was_unconfirmed(first, second, life, faults, clocks):
     """Where Redis's clock was set no history can be told in time, and none is asked."""
-    is_held_no_more = _apart_ms(first, second, clocks) >= crash.UNCONFIRMED_S * 1000
+    is_held_no_more = _apart_ms(first, second, clocks) >= UNCONFIRMED_MS
     return any(_was_left_unconfirmed(first, second, fault)
                and (is_held_no_more if clocks else
                     _was_taken_back(first, second, life, fault, faults, is_held_no_more))
@@ -340,7 +312,7 @@ def _may_be_void(line, fault, faults):
 
 def _ran_out_unconfirmed(first, second, clocks):
     """By a clock that was set before its confirmation is sure: it is held no more."""
-    return any(first.began_ms <= clock.at_ms <= first.received_ms + crash.CONFIRM_S * 1000
+    return any(first.began_ms <= clock.at_ms <= first.received_ms + CONFIRM_MS
                for clock in clocks) and _apart_ms(first, second, clocks) >= HELD_MS
 
 
@@ -349,7 +321,7 @@ def count_unconfirmed(journal):
     faults, clocks = journal.of(Fault), journal.of(Clock)
     return sum(_was_unconfirmed(first, second, life, faults, clocks)
                and not _was_free_again(first, second, life, clocks)
-               for life in _lives(journal).values() if life[Push]
+               for life in lives_of(journal).values() if life[Push]
                for first, second in zip(life[HandOver], life[HandOver][1:]))
 
 
@@ -358,7 +330,7 @@ def _was_left_unconfirmed(first, second, fault):
     over before it was handed over. It comes again when what holds it is over, or, where nobody
     could look, when the fault is."""
     return (fault.hits(first.node)
-            and fault.start_ms <= first.received_ms + crash.CONFIRM_S * 1000
+            and fault.start_ms <= first.received_ms + CONFIRM_MS
             and first.began_ms <= fault.end_ms
             and second.received_ms <= max(first.received_ms + HELD_MS,
                                           fault.end_ms) + COMES_AGAIN_MS)

@@ -9,7 +9,7 @@ is over: that is no outage of the scanner, and nobody saw the first.
 import math
 from collections import namedtuple
 
-from crash.judge import Violation
+from judge.jobs import Violation
 from judge.journal import (Ack, Clock, Empty, Fault, HandOver, LockedMove, Move, Push, TakenBack,
                            Unanswered, gained)
 from judge.unanswered import by_id, take

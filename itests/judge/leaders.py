@@ -10,8 +10,9 @@ from collections import namedtuple
 from itertools import combinations
 from operator import attrgetter
 
-from crash.judge import Violation
-from judge.journal import LEADER, Fault, Fenced, Lease, Role, Stall
+from judge.jobs import Violation
+from judge.journal import (BY_A_STALL, DIED, LEADER, LEASE_OVER, Fault, Fenced, Lease, Role,
+                           Stall)
 
 AFTER_MS = 2000  # a change that a fault explains comes so long after its end at the latest: then
                  # every node has had its role for a while, and another T is over
@@ -19,8 +20,6 @@ JUST_BEFORE_MS = 1000  # a stall explains the end of a reign that comes so long 
 SILENT_MS = 500        # a loop that stands still for so long says so
 GRAIN_MS = 1           # of what nodes write down
 FEW_BY_MACHINE, ONE_BY_MACHINE_IN = 2, 20  # changes that the machine may explain, of all rounds
-LEASE_OVER = "lease_over"              # these are the reasons of roles
-BY_A_STALL = ("expired", "deposed")    # ZooKeeper has ended the session of a node that slept
 
 Reign = namedtuple("Reign", "node token from_ms until_ms reason")  # reason: of its end, or ""
 Span = namedtuple("Span", "from_ms until_ms changes deposes")  # as a fault's; of several at once
@@ -209,10 +208,25 @@ def _as_one(span, other):
                 None if anybody else (*span.deposes, *other.deposes))
 
 
+def is_cause(stall, node, reason, stalls):
+    """Can this stall be why that node lost its lead, for the reason that it tells? A worker whose
+    warden ended it may have hung by its own fault. The machine did it only where another process
+    stood still meanwhile, too."""
+    if stall.node != node or stall.ms < SILENT_MS:
+        return False
+    if not stall.is_last:
+        return reason in (LEASE_OVER, *BY_A_STALL)
+    return reason == DIED and any(
+        min(stall.boot_ms, other.boot_ms)
+        - max(stall.boot_ms - stall.ms, other.boot_ms - other.ms) > GRAIN_MS
+        for other in stalls if not other.is_last and not (other.is_loop and other.node == node))
+
+
 def _is_by_machine(first, reigns, leases, stalls, span):
-    """Does the node that was deposed say so? ZooKeeper did not prove its lease in time, or it slept
-    until its session had ended. Evidence of another span does not count, because the fault of that
-    span may be its reason; nor where a fault of this span may have done it."""
+    """Does the node that was deposed say so? ZooKeeper did not prove its lease in time; or it slept
+    until its session had ended, or its warden ended it. Evidence of another span does not count,
+    because the fault of that span may be its reason. Nor does it count where a fault of this span
+    may have done it."""
     before = [reign for reign in reigns if reign.from_ms < first.from_ms]
     if not before or span.deposes is None:
         return False
@@ -222,8 +236,8 @@ def _is_by_machine(first, reigns, leases, stalls, span):
     if (last.reason == LEASE_OVER and span.from_ms <= last.until_ms <= first.from_ms
             and _ran_out(last, leases)):
         return True
-    return last.reason in (LEASE_OVER, *BY_A_STALL) and any(
-        stall.node == last.node and stall.ms >= SILENT_MS
+    return any(
+        is_cause(stall, last.node, last.reason, stalls)
         and span.from_ms <= stall.boot_ms - stall.ms <= min(last.until_ms, first.from_ms)
         and last.until_ms - JUST_BEFORE_MS <= stall.boot_ms for stall in stalls)
 

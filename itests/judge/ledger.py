@@ -9,11 +9,11 @@ where a file begins with a copy of another's data, the locks until each is writt
 from collections import defaultdict, namedtuple
 from dataclasses import replace
 
+from harness.clock import wall_now_ms
 from judge.aof import AofTail
 from judge.history import DUE, HANDED_ON, MOVED, parse_line
 from judge.journal import now_ms
 from judge.redis_events import Lock, LockedMove, Unlock
-from harness.clock import wall_now_ms
 
 LOCK_MS = 5000  # queue.lock_time
 NOT_LOOKED_UP = -1

@@ -13,7 +13,7 @@ there; the Redis from which it came has it whole.
 
 from heapq import merge
 
-from crash.judge import Violation
+from judge.jobs import Violation
 from judge.journal import Lock, LockedMove, Unlock
 
 UNKNOWN_LOCK = object()

@@ -4,22 +4,9 @@ others' jobs.
 
 from collections import defaultdict
 
-from redis.crc import key_slot
-
+from harness.redis_cluster import bucket_of
 from judge.journal import (Ack, Cancel, Clock, Delivered, Fault, HandOver, Journal, Older, Push,
                             Release, Rest, TakenBack)
-
-BUCKETS = 64
-
-
-def bucket_of(topic):
-    """crc16 of its name (doc/store.md)."""
-    return key_slot(topic.encode()) % BUCKETS
-
-
-def slot_of(bucket):
-    """In which a bucket's keys are."""
-    return key_slot(b"%d" % bucket)
 
 
 def by_what_forgot(journal):

@@ -8,12 +8,12 @@ from bisect import bisect_right
 from collections import defaultdict
 from operator import attrgetter
 
-from crash.judge import Violation
-from judge.history import DELIVERED, DUE, RETURNED, TIMED_OUT, parse_line
-from judge.leaders import leases_of, reigns_of
-from judge.journal import Delivered, Entry, Move, Push, TakenBack, now_ms
-from judge.unanswered import ESTIMATE_MS
 from harness.clock import redis_now_ms
+from judge.history import DELIVERED, DUE, RETURNED, TIMED_OUT, parse_line
+from judge.jobs import Violation
+from judge.journal import Delivered, Entry, Move, Push, TakenBack, now_ms
+from judge.leaders import leases_of, reigns_of
+from judge.unanswered import ESTIMATE_MS
 
 CLOCK_MS = 3  # two clocks were compared, and each is cut to whole ms
 IN_FLIGHT_MS = 500  # what was sent within the lease may reach a busy Redis so much later,

@@ -19,7 +19,7 @@ import math
 from collections import Counter, defaultdict
 from dataclasses import replace
 
-from crash.judge import CONFIRM_S, SLACK_S, UNCONFIRMED_S, Violation
+from judge.jobs import CONFIRM_MS, SLACK_MS, UNCONFIRMED_MS, Violation
 from judge.journal import (DUPLICATE, OK, REFUSED, UNKNOWN, Ack, Cancel, Fault, HandOver, Journal,
                             Older, Push, Release)
 
@@ -99,7 +99,7 @@ def is_of_the_next(older, asked_ms, answered_ms):
 def comes_after_all_acks(olders, hand_over, life, births):
     """Was the job handed over by a Redis that knew that it is done? `life`: its acks and cancels.
     What is forgotten is known until then."""
-    before_ms = max(hand_over.asked_ms, hand_over.received_ms - SLACK_S * 1000)
+    before_ms = max(hand_over.asked_ms, hand_over.received_ms - SLACK_MS)
     known = sum(ack.outcome == OK and ack.ended_ms <= before_ms
                 and not is_forgotten([older for older in olders if not older.keeps_answers
                                       and hand_over.received_ms > min(older.at_ms, older.split_ms)],
@@ -121,12 +121,12 @@ def returned(journal):
 
 def is_void(olders, first, second):
     """Is the lease of `first` forgotten, or that it was confirmed, so that `second` followed?"""
-    confirmed_ms = first.received_ms + CONFIRM_S * 1000
+    confirmed_ms = first.received_ms + CONFIRM_MS
     return any(first.began_ms <= older.at_ms and first.received_ms <= older.at_ms + READ_MS
                and second.received_ms > min(older.at_ms, older.split_ms)
                and (older.since_ms <= first.received_ms
                     or (older.since_ms <= confirmed_ms
-                        and second.received_ms - first.began_ms >= UNCONFIRMED_S * 1000))
+                        and second.received_ms - first.began_ms >= UNCONFIRMED_MS))
                for older in olders)
 
 

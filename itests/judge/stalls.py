@@ -13,8 +13,8 @@ from pathlib import Path
 from judge.journal import Stall, now_ms
 
 SAMPLE_S = 0.1  # short, so that waits for a processor explain only the stall they belong to
-TOLD = re.compile(r"^(\S+Z) warn +(?:loop +\[\d+\] stalled|warden +\[\d+\] stood still) "
-                  r"for (\d+) ms:", re.MULTILINE)
+TOLD = re.compile(r"^(\S+Z) warn +(?:(loop) +\[\d+\] stalled|warden +\[\d+\] (?:stood still|(worker): "
+                  r".* reason=it hangs: no sign of life)) for (\d+) ms(?::|$)", re.MULTILINE)
 
 
 def told_stalls(node, log, wall_ms=None):
@@ -23,7 +23,8 @@ def told_stalls(node, log, wall_ms=None):
     if wall_ms is None:
         wall_ms = time.time() * 1000 - now_ms()
     return [Stall(node, datetime.fromisoformat(when.replace("Z", "+00:00")).timestamp() * 1000
-                  - wall_ms, int(ms)) for when, ms in TOLD.findall(log)]
+                  - wall_ms, int(ms), bool(worker), bool(loop))
+            for when, loop, worker, ms in TOLD.findall(log)]
 
 
 class LoopWatch:

@@ -315,9 +315,9 @@ def ends(node, reason, at, role="offline"):
     return Role(node, role, at, reason=reason)
 
 
-def stall(node, until, ms):
+def stall(node, until, ms, is_last=False):
     """By its log: it stood still, and until then."""
-    return Stall(node, until, ms)
+    return Stall(node, until, ms, is_last)
 
 
 ONE, TWO = leads("n1", 1, 0), leads("n2", 2, 9000)
@@ -345,6 +345,9 @@ BY_THE_MACHINE = {
         1, [leads("x1", 1, 0), replace(OF_OTHER, changes=1), ends("x1", "switchover", 8100),
             leads("n1", 2, 8200), lease("n1", 2, 8200, 8990), ends("n1", "lease_over", 8990),
             leads("n2", 3, 9000)]),
+    "it hung until its warden ended it": (
+        1, [ONE, stall("n1", 8500, 1200, is_last=True), stall("n3", 8000, 600),
+            ends("n1", "died", 8501), TWO]),
     "long after the heal": (1, [ONE, KILL, OVER, ends("n1", "lease_over", 8990), TWO]),
 }
 
@@ -362,6 +365,16 @@ NOT_BY_THE_MACHINE = {
     "no reason": [ONE, TWO],
     "another reason": [ONE, ends("n1", "preferred", 8990, "draining"), TWO],
     "its worker has died": [ONE, ends("n1", "died", 8990), TWO],
+    "its worker slept, and died": [ONE, stall("n1", 8500, 1200), ends("n1", "died", 8501), TWO],
+    "its worker hung, and is said to have lost its session": [
+        ONE, stall("n1", 8500, 1200, is_last=True), stall("n3", 8000, 600),
+        ends("n1", "expired", 8501), TWO],
+    "its worker hung, and nothing else stood still": [
+        ONE, stall("n1", 8500, 1200, is_last=True), stall("n3", 7300, 600),
+        ends("n1", "died", 8501), TWO],
+    "two workers hung": [
+        ONE, *(stall(name, 8500, 1200, is_last=True) for name in ("n1", "n3")),
+        ends("n1", "died", 8501), TWO],
     "of another node": [ONE, stands_by("n1", 8990), ends("n3", "lease_over", 8991), TWO],
     "of its successor": [ONE, OVER, stands_by("n1", 8990), ends("n2", "lease_over", 8991), TWO],
     "of another time, and it led again": [ONE, ends("n1", "lease_over", 5000), leads("n1", 1, 5100),
@@ -659,7 +672,6 @@ def test_what_was_sent_within_a_lease_may_wait_for_a_redis_that_stands_still(at_
     found = verdict(leads("n1", 1, 0), lease("n1", 1, 0, 5000), leads("n1", 1, 9600),
                     lease("n1", 1, 9600, 12_000), push(4_000), moves("n1", at_ms), *lines)
     assert ("DEPOSED" in {each.rule for each in found.violations}) == is_wrong
-
 
 
 def test_of_what_came_twice_all_is_told_that_is_known():

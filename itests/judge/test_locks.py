@@ -5,12 +5,12 @@ import struct
 
 import pytest
 
+from harness.ports import free_port
+from harness.wait import wait_until
 from judge.aof import AofTail, parse_command
 from judge.journal import Journal, Lock, LockedMove, Unlock
 from judge.judge import judge
 from judge.ledger import Ledger
-from harness.ports import free_port
-from harness.wait import wait_until
 
 LOCK_MS = 5000
 

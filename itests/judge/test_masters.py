@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from judge.masters import bucket_of, slot_of
+from harness.redis_cluster import bucket_of, slot_of
 from judge.journal import OK, Ack, Delivered, Fault, HandOver, Journal, Older, Push, TakenBack
 from judge.judge import judge
 
@@ -31,6 +31,7 @@ def rules(*events):
 def test_a_bucket_is_where_the_store_has_it():
     assert bucket_of(MINE) != bucket_of(OTHERS)
     assert slot_of(7) == 1716
+    assert bucket_of("123456789", 16384) == 0x31C3  # the check value of the CRC
 
 
 def test_a_push_that_its_master_may_have_forgotten_is_excused():

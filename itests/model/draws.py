@@ -1,10 +1,8 @@
 """What is drawn by hypothesis. It draws small ones, and those that stand first, more often."""
 
-import binascii
-
 from hypothesis import strategies as st
 
-BUCKETS = 64
+from harness.redis_cluster import bucket_of
 
 topics = st.integers(0, 2)
 which = st.integers(0, 11)   # of the topic's jobs
@@ -48,9 +46,5 @@ def topic_names(number, prefixes):
     first = f"m{number}"
     mates = [f"{prefixes[0]}{number}-{n}" for n in range(1000)]
     others = [f"{prefixes[1]}{number}-{n}" for n in range(1000)]
-    second = next(name for name in mates if bucket(name) == bucket(first))
-    return [first, second, next(name for name in others if bucket(name) != bucket(first))]
-
-
-def bucket(topic):
-    return binascii.crc_hqx(topic.encode(), 0) % BUCKETS
+    second = next(name for name in mates if bucket_of(name) == bucket_of(first))
+    return [first, second, next(name for name in others if bucket_of(name) != bucket_of(first))]

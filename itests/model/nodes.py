@@ -20,7 +20,6 @@ from model.rules import ROWS, as_yaml
 
 # A pop of gmq's does not wait at the first node, and for longer than any test at the others.
 POP_WAIT = ["0s", "20s"]
-CONSUMERS = 2  # connections of gmq's, to each node
 
 
 def _node(directory, number, redis):

@@ -8,8 +8,8 @@ import random
 
 import pytest
 
-from model.nodes import Doors
 from model.mutants import Mutant, all_mutants
+from model.nodes import Doors
 from model.runs import has_sanitizers, run_for
 
 LOOK_S = 120        # most lies are seen with the first batch of sequences

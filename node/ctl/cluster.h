@@ -1,4 +1,4 @@
-/* What the commands about the cluster share: the page of GET /v1/cluster, and a request. */
+/* What the commands about the cluster share: the page of GET /v1/cluster. */
 #ifndef DUEQ_NODE_CTL_CLUSTER_H
 #define DUEQ_NODE_CTL_CLUSTER_H
 
@@ -15,7 +15,7 @@ enum ctl_exit cluster_fetch(struct ctl *ctl, const char *what, json_t **page);
 enum ctl_exit cluster_look(struct ctl *ctl, json_t **page, struct failure *failure);
 
 /* Is it the page of a node without a cluster? */
-bool cluster_is_alone(const json_t *page);
+bool cluster_is_standalone(const json_t *page);
 
 /* Is it of a node in cluster mode, in which all nodes scan? */
 bool cluster_is_shared(const json_t *page);
@@ -23,8 +23,8 @@ bool cluster_is_shared(const json_t *page);
 /* For how long the node has known nothing new of the others; 0: it is connected. */
 int64_t cluster_stale_ms(const json_t *page);
 
-/* Says why something did not work, and what to do; with --json also for programs. */
-void cluster_fail(const struct ctl *ctl, struct failure *failure, const char *what);
+/* For what did not work. */
+extern const struct advice cluster_advice[];
 
 /* Says on stderr what everybody has to know: that failover is paused, that nobody leads or
  * nobody knows, that nodes of both modes are together, and what is wanted. */

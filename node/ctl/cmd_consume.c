@@ -6,9 +6,10 @@
 
 #include "node/ctl/request.h"
 #include "node/ctl/commands.h"
-#include "node/ctl/times.h"
 #include "node/ctl/output.h"
+#include "node/ctl/settings.h"
 #include "node/ctl/text.h"
+#include "node/ctl/times.h"
 
 /* pop: reserves jobs and prints them.
  *
@@ -24,15 +25,14 @@ enum { COUNT, WAIT, TTR, ACK, BODY_ONLY };
 
 static const struct option_row options[] = {
     [COUNT] = {"count", 'n', OPTION_COUNT, "N", "at most so many, 1 to 64; default: 1", 1,
-               COUNT_MAX, NULL},
+               .max = COUNT_MAX},
     [WAIT] = {"wait", 'w', OPTION_DURATION, "DURATION",
-              "wait so long for the first, up to 1h; default: 0", 0, WAIT_MAX_MS, NULL},
+              "wait so long for the first, up to 1h; default: 0", .max = WAIT_MAX_MS},
     [TTR] = {"ttr", 't', OPTION_DURATION, "DURATION",
-             "hold them so long; default: as each was pushed", 0, DAYS_7_MS, NULL},
-    [ACK] = {"ack", 'a', OPTION_FLAG, NULL, "acknowledge each job once it is printed", 0, 0,
-             NULL},
+             "hold them so long; default: as each was pushed", .max = DAYS_7_MS},
+    [ACK] = {"ack", 'a', OPTION_FLAG, NULL, .text = "acknowledge each job once it is printed"},
     [BODY_ONLY] = {"body-only", 'b', OPTION_FLAG, NULL,
-                   "print the bodies, byte for byte, nothing in between", 0, 0, NULL},
+                   .text = "print the bodies, byte for byte, nothing in between"},
     {0},
 };
 
@@ -102,7 +102,6 @@ static enum ctl_exit ack_one(struct ctl *ctl, const json_t *job)
     if (request_send(ctl, &request, &answer, &failure) != CTL_DONE)
         failure_say(&failure, id);
     json_decref(answer);
-    request_fini(&request);
     return failure.end;
 }
 
@@ -153,7 +152,6 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
         return ctl_misused("pop: --json and --body-only exclude each other");
     build(&request, arguments);
     end = request_ask(ctl, &request, "pop", &answer);
-    request_fini(&request);
     jobs = json_object_get(answer, "jobs");
     if (end == CTL_DONE) {
         print(ctl, arguments, answer);
@@ -186,32 +184,27 @@ enum { TOPIC, ID, LEASE };
 
 static const struct option_row release_options[] = {
     {"delay", 'd', OPTION_DURATION, "DURATION",
-     "due again so long from now; else as its backoff says", 0, YEARS_10_MS, NULL},
+     "due again so long from now; else as its backoff says", .max = YEARS_10_MS,
+     .member = "delay_ms"},
     {0},
 };
 
 static const struct option_row touch_options[] = {
     {"ttr", 't', OPTION_DURATION, "DURATION",
-     "hold it so long from now; default: as it was pushed", 0, DAYS_7_MS, NULL},
+     "hold it so long from now; default: as it was pushed", .max = DAYS_7_MS,
+     .member = "ttr_ms"},
     {0},
 };
 
-struct saying {
-    const char *path;
-    const char *number;  /* the API's name of the one option; NULL: there is none */
-    const char *expects; /* as in struct request */
-    const char *done;
-};
-
 /* The job may be dead now, or have a new due time. */
-static void print_done(const char *id, const struct saying *saying, const json_t *answer)
+static void print_done(const char *id, const char *done, const json_t *answer)
 {
     struct bytes death = output_text(answer, "death");
     int64_t due_ms = output_number(answer, "due_ms", 0);
     struct buf text = BUF_INIT;
 
-    buf_add_text(&text, saying->done);
-    if (death.len && !bytes_equal(death, bytes_of_text(saying->done)))
+    buf_add_text(&text, done);
+    if (death.len && !bytes_equal(death, bytes_of_text(done)))
         buf_printf(&text, ", and dead (%s)", death.at);
     else if (due_ms) {
         buf_add_text(&text, ", ");
@@ -221,81 +214,48 @@ static void print_done(const char *id, const struct saying *saying, const json_t
     buf_fini(&text);
 }
 
-static void show(const struct ctl *ctl, char **words, const struct saying *saying,
-                 const json_t *answer)
+static void show(const struct ctl *ctl, char **words, const char *done, const json_t *answer)
 {
     json_t *object;
 
     if (!ctl->is_json) {
-        print_done(words[ID], saying, answer);
+        print_done(words[ID], done, answer);
         return;
     }
-    object = json_pack("{s:s, s:s, s:s}", "topic", words[TOPIC], "id", words[ID], "done",
-                       saying->done);
+    object = json_pack("{s:s, s:s, s:s}", "topic", words[TOPIC], "id", words[ID], "done", done);
     json_object_update_missing(object, (json_t *)answer);
     output_json_and_free(object);
 }
 
-/* Sends the lease, and the one option under the API's name for it. */
-static enum ctl_exit say(struct ctl *ctl, const struct arguments *arguments,
-                         const struct saying *saying)
+/* Sends the lease, and the options. */
+static enum ctl_exit run_change(struct ctl *ctl, const struct arguments *arguments)
 {
+    const struct command *command = arguments->command;
     char **words = arguments->words;
     struct request request;
     json_t *answer = NULL;
     enum ctl_exit end;
 
-    request_init(&request, "POST", saying->path, words[TOPIC], words[ID]);
-    request.body = json_pack("{s:s}", "lease", words[LEASE]);
-    request.expects = saying->expects;
-    if (saying->number && arguments->own[0].is_given)
-        json_object_set_new(request.body, saying->number,
-                            json_integer(arguments->own[0].number));
+    request_init(&request, "POST", "/v1/topics/%/jobs/%/%", words[TOPIC], words[ID],
+                 command->name);
+    request.body = options_json(command->options, arguments);
+    json_object_set_new(request.body, "lease", json_string(words[LEASE]));
+    request.expects = command->expects;
     end = request_ask(ctl, &request, words[ID], &answer);
     if (end == CTL_DONE)
-        show(ctl, words, saying, answer);
+        show(ctl, words, command->done, answer);
     json_decref(answer);
-    request_fini(&request);
     return end;
-}
-
-static enum ctl_exit run_ack(struct ctl *ctl, const struct arguments *arguments)
-{
-    static const struct saying ack = {"/v1/topics/%/jobs/%/ack", NULL, NULL, "acknowledged"};
-
-    return say(ctl, arguments, &ack);
-}
-
-static enum ctl_exit run_release(struct ctl *ctl, const struct arguments *arguments)
-{
-    static const struct saying release = {"/v1/topics/%/jobs/%/release", "delay_ms", "due_ms",
-                                          "released"};
-
-    return say(ctl, arguments, &release);
-}
-
-static enum ctl_exit run_touch(struct ctl *ctl, const struct arguments *arguments)
-{
-    static const struct saying touch = {"/v1/topics/%/jobs/%/touch", "ttr_ms", "deadline_ms",
-                                        "touched"};
-
-    return say(ctl, arguments, &touch);
-}
-
-static enum ctl_exit run_bury(struct ctl *ctl, const struct arguments *arguments)
-{
-    static const struct saying bury = {"/v1/topics/%/jobs/%/bury", NULL, "death", "buried"};
-
-    return say(ctl, arguments, &bury);
 }
 
 static const struct command ack_command = {
     .name = "ack",
     .usage = "TOPIC ID LEASE",
     .summary = "acknowledge a job: it is done, and gone",
+    .done = "acknowledged",
     .words_min = 3,
     .words_max = 3,
-    .run = run_ack,
+    .run = run_change,
 };
 
 static const struct command release_command = {
@@ -305,9 +265,11 @@ static const struct command release_command = {
     .text = "Without --delay the job rests as its backoff says; without a backoff it is ready\n"
             "at once. A job whose tries are used up is dead.\n",
     .options = release_options,
+    .expects = "due_ms",
+    .done = "released",
     .words_min = 3,
     .words_max = 3,
-    .run = run_release,
+    .run = run_change,
 };
 
 static const struct command touch_command = {
@@ -315,18 +277,22 @@ static const struct command touch_command = {
     .usage = "TOPIC ID LEASE",
     .summary = "hold a job longer: its time to run begins anew",
     .options = touch_options,
+    .expects = "deadline_ms",
+    .done = "touched",
     .words_min = 3,
     .words_max = 3,
-    .run = run_touch,
+    .run = run_change,
 };
 
 static const struct command bury_command = {
     .name = "bury",
     .usage = "TOPIC ID LEASE",
     .summary = "put a job aside: dead, until it is kicked or deleted",
+    .expects = "death",
+    .done = "buried",
     .words_min = 3,
     .words_max = 3,
-    .run = run_bury,
+    .run = run_change,
 };
 
 /* tail: follows the node's deliveries, with one long poll after the other.
@@ -421,7 +387,6 @@ static enum ctl_exit follow(struct tail *t, struct failure *failure)
     request.wait_ms = wait_ms;
     request.expects = "next";
     request_send(t->ctl, &request, &answer, failure);
-    request_fini(&request);
     if (failure->end != CTL_DONE)
         return failure->end;
     welcome(t);

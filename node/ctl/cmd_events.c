@@ -88,15 +88,6 @@ static void note(struct events *events, struct watched *w, const struct event *e
 
 /* ---- looking ---- */
 
-static char *copy_of(struct bytes text)
-{
-    char *copy = strndup(text.at, text.len);
-
-    if (!copy)
-        abort();
-    return copy;
-}
-
 static struct watched *find(struct events *events, const char *name)
 {
     for (size_t i = 0; i < events->count; i++)
@@ -115,13 +106,13 @@ static void learn_node(struct events *events, const json_t *node)
         return;
     if (!w) {
         w = &events->nodes[events->count++];
-        *w = (struct watched){.name = copy_of(name), .address = copy_of(BYTES(""))};
+        *w = (struct watched){.name = bytes_copy(name), .address = bytes_copy(BYTES(""))};
     }
     if (!address.len || !strcmp(w->address, address.at))
         return;
     client_free(w->client);
     free(w->address);
-    w->address = copy_of(address);
+    w->address = bytes_copy(address);
     w->client = client_new(w->address);
 }
 
@@ -216,7 +207,7 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
     enum ctl_exit end = cluster_fetch(ctl, "events", &page);
 
     (void)arguments;
-    if (end == CTL_DONE && cluster_is_alone(page)) {
+    if (end == CTL_DONE && cluster_is_standalone(page)) {
         ctl_say("events: this node is alone, and %s",
                 output_text(page, "refused").len ? "moves nothing; 'dueqctl check' says why"
                                                  : "leads for ever");

@@ -4,9 +4,9 @@
 
 #include "node/ctl/commands.h"
 #include "node/ctl/each.h"
-#include "node/ctl/times.h"
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"
+#include "node/ctl/settings.h"
 #include "node/ctl/table.h"
 
 /* get: shows a job without taking it. */
@@ -14,8 +14,8 @@
 enum { BODY_ONLY };
 
 static const struct option_row options[] = {
-    [BODY_ONLY] = {"body-only", 'b', OPTION_FLAG, NULL, "print its body, byte for byte", 0, 0,
-                   NULL},
+    [BODY_ONLY] = {"body-only", 'b', OPTION_FLAG, NULL,
+                   .text = "print its body, byte for byte"},
     {0},
 };
 
@@ -49,7 +49,6 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
     if (end == CTL_DONE)
         show(ctl, arguments, job);
     json_decref(job);
-    request_fini(&request);
     return end;
 }
 
@@ -68,10 +67,7 @@ static const struct command get_command = {
 
 static enum ctl_exit run_cancel(struct ctl *ctl, const struct arguments *arguments)
 {
-    static const struct each cancel = {
-        .method = "DELETE", .path = "/v1/topics/%/jobs/%", .done = "cancelled"};
-
-    return each_run(ctl, &cancel, arguments);
+    return each_run(ctl, arguments, "DELETE", NULL);
 }
 
 static const struct command cancel_command = {
@@ -81,6 +77,7 @@ static const struct command cancel_command = {
     .text = "'-' reads ids from stdin, one a line. An unknown id does not stop the others;\n"
             "the exit code is 5 then. When the node does not answer any more, the rest is\n"
             "left alone.\n",
+    .done = "cancelled",
     .words_min = 2,
     .words_max = WORDS_ANY,
     .run = run_cancel,
@@ -91,44 +88,23 @@ static const struct command cancel_command = {
 enum { DELAY, AT };
 
 static const struct option_row move_options[] = {
-    [DELAY] = {"delay", 'd', OPTION_DURATION, "DURATION", "due so long from now", 0,
-               YEARS_10_MS, NULL},
+    [DELAY] = {"delay", 'd', OPTION_DURATION, "DURATION", "due so long from now",
+               .max = YEARS_10_MS, .member = "delay_ms"},
     [AT] = {"at", 'a', OPTION_MOMENT, "TIME",
-            "due at '2026-12-01 09:00' (local), RFC 3339, or ms", 0, 0, NULL},
+            "due at '2026-12-01 09:00' (local), RFC 3339, or ms", .member = "at_ms"},
     {0},
 };
 
 static enum ctl_exit run_run(struct ctl *ctl, const struct arguments *arguments)
 {
-    static const struct each each = {.method = "POST",
-                                     .path = "/v1/topics/%/jobs/%/run",
-                                     .expects = "due_ms",
-                                     .done = "made ready"};
-
-    return each_run(ctl, &each, arguments);
+    return each_run(ctl, arguments, "POST", NULL);
 }
 
 static enum ctl_exit run_reschedule(struct ctl *ctl, const struct arguments *arguments)
 {
-    const struct option_value *own = arguments->own;
-    struct each each = {.method = "POST",
-                        .path = "/v1/topics/%/jobs/%/reschedule",
-                        .expects = "due_ms",
-                        .done = "rescheduled",
-                        .shows_due = true};
-    json_t *body;
-    enum ctl_exit end;
-
-    if (own[DELAY].is_given == own[AT].is_given)
+    if (arguments->own[DELAY].is_given == arguments->own[AT].is_given)
         return ctl_misused("reschedule: to when? --delay or --at");
-    body = own[AT].is_given ? json_pack("{s:I}", "at_ms", (json_int_t)own[AT].number)
-                            : json_pack("{s:I}", "delay_ms", (json_int_t)own[DELAY].number);
-    if (!body)
-        abort();
-    each.body = body;
-    end = each_run(ctl, &each, arguments);
-    json_decref(body);
-    return end;
+    return each_run(ctl, arguments, "POST", options_json(move_options, arguments));
 }
 
 static const struct command run_command = {
@@ -137,6 +113,8 @@ static const struct command run_command = {
     .summary = "make jobs due now",
     .text = "Delayed jobs need not wait any more; a job that a consumer holds is taken from\n"
             "it. Dead jobs are for 'dueqctl kick'. '-' reads ids from stdin, one a line.\n",
+    .expects = "due_ms",
+    .done = "made ready",
     .words_min = 2,
     .words_max = WORDS_ANY,
     .run = run_run,
@@ -149,6 +127,8 @@ static const struct command reschedule_command = {
     .text = "From any state; a job that a consumer holds is taken from it. '-' reads ids from\n"
             "stdin, one a line.\n",
     .options = move_options,
+    .expects = "due_ms",
+    .done = "rescheduled",
     .words_min = 2,
     .words_max = WORDS_ANY,
     .run = run_reschedule,
@@ -162,7 +142,7 @@ enum { LIMIT };
 
 static const struct option_row trace_options[] = {
     [LIMIT] = {"limit", 'n', OPTION_COUNT, "N", "at most so many, the newest; default: 100", 1,
-               LIMIT_MAX, NULL},
+               .max = LIMIT_MAX},
     {0},
 };
 
@@ -171,17 +151,6 @@ static const struct table_column columns[] = {
     {"AT", false},   {"NODE", false},  {"CLIENT", false},
 };
 
-static void add_moment(struct table *table, const json_t *item, const char *name)
-{
-    int64_t ms = output_number(item, name, 0);
-    struct buf text = BUF_INIT;
-
-    if (ms)
-        moment_print(&text, ms);
-    table_add(table, buf_bytes(&text));
-    buf_fini(&text);
-}
-
 static void add_row(struct table *table, const json_t *item)
 {
     struct buf event = BUF_INIT;
@@ -189,21 +158,16 @@ static void add_row(struct table *table, const json_t *item)
     buf_add_bytes(&event, output_text(item, "event"));
     if (output_text(item, "death").len)
         buf_printf(&event, ": %s", output_text(item, "death").at);
-    add_moment(table, item, "time_ms");
+    table_add_moment(table, output_number(item, "time_ms", 0));
     table_add(table, buf_bytes(&event));
     if (json_object_get(item, "tries"))
         table_add_number(table, output_number(item, "tries", 0));
     else
         table_add_text(table, "");
-    add_moment(table, item, "at_ms");
+    table_add_moment(table, output_number(item, "at_ms", 0));
     table_add(table, output_text(item, "node"));
     table_add(table, output_text(item, "client"));
     buf_fini(&event);
-}
-
-static void print(const struct ctl *ctl, const json_t *history)
-{
-    output_rows(ctl, columns, sizeof(columns) / sizeof(columns[0]), history, add_row);
 }
 
 /* Either there is no such job, or its topic keeps no history. */
@@ -220,7 +184,6 @@ static void say_why_none(struct ctl *ctl, char **words)
     else
         failure_say(&failure, words[1]);
     json_decref(job);
-    request_fini(&request);
 }
 
 static enum ctl_exit show_trace(struct ctl *ctl, char **words, const json_t *answer)
@@ -231,7 +194,7 @@ static enum ctl_exit show_trace(struct ctl *ctl, char **words, const json_t *ans
     if (ctl->is_json)
         output_json(answer);
     else if (count)
-        print(ctl, history);
+        output_rows(ctl, columns, sizeof(columns) / sizeof(columns[0]), history, add_row);
     if (!json_is_true(json_object_get(answer, "is_on")))
         ctl_say("the history is off; 'dueqctl topic set %s history=true' turns it on",
                 words[0]);
@@ -255,7 +218,6 @@ static enum ctl_exit run_trace(struct ctl *ctl, const struct arguments *argument
     if (end == CTL_DONE)
         end = show_trace(ctl, words, answer);
     json_decref(answer);
-    request_fini(&request);
     return end;
 }
 

@@ -18,10 +18,10 @@ static const char *const states[] = {"delayed", "ready", "reserved", "dead", NUL
 
 static const struct option_row options[] = {
     [STATE] = {"state", 's', OPTION_CHOICE, "STATE",
-               "delayed, ready, reserved or dead; default: all", 0, 0, states},
-    [LIMIT] = {"limit", 'n', OPTION_COUNT, "N", "at most so many; default: 100", 1, LIMIT_MAX,
-               NULL},
-    [ALL] = {"all", 'a', OPTION_FLAG, NULL, "all there are", 0, 0, NULL},
+               "delayed, ready, reserved or dead; default: all", .choices = states},
+    [LIMIT] = {"limit", 'n', OPTION_COUNT, "N", "at most so many; default: 100", 1,
+               .max = LIMIT_MAX},
+    [ALL] = {"all", 'a', OPTION_FLAG, NULL, .text = "all there are"},
     {0},
 };
 
@@ -69,17 +69,13 @@ static void add_note(struct table *table, const json_t *job)
 
 static void add_row(struct table *table, const json_t *job)
 {
-    struct buf due = BUF_INIT;
-
     table_add(table, output_text(job, "id"));
     table_add(table, output_text(job, "state"));
-    add_moment(&due, "", job, "due_ms");
-    table_add(table, buf_bytes(&due));
+    table_add_moment(table, output_number(job, "due_ms", 0));
     table_add_number(table, output_number(job, "priority", 0));
     table_add_number(table, output_number(job, "tries", 0));
     table_add_number(table, output_number(job, "body_bytes", 0));
     add_note(table, job);
-    buf_fini(&due);
 }
 
 static void show(struct list *l, const json_t *page)
@@ -116,7 +112,6 @@ static enum ctl_exit fetch(struct list *l, int64_t limit, json_t **page,
         request_add_query(&request, "cursor", buf_text(&l->cursor));
     request.expects = "jobs";
     request_send(l->ctl, &request, page, failure);
-    request_fini(&request);
     return failure->end;
 }
 

@@ -99,7 +99,6 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
     else if (end == CTL_DONE)
         print(ctl, status);
     json_decref(status);
-    request_fini(&request);
     return end;
 }
 
@@ -238,9 +237,9 @@ static void print_nodes(const struct ctl *ctl, const json_t *page)
 static void print_json(const json_t *page)
 {
     static const char *const names[] = {
-        "mode",   "leader",    "leader_epoch", "alone_ms", "stale_ms",
-        "paused", "paused_by", "paused_at_ms", "wanted",   "wanted_at_ms",
-        "forced", "refused",   "sharing",      "vip",      "nodes"};
+        "mode",   "leader",    "leader_epoch", "leaderless_ms", "stale_ms",
+        "paused", "paused_by", "paused_at_ms", "wanted",        "wanted_at_ms",
+        "forced", "refused",   "sharing",      "vip",           "nodes"};
     const json_t *zookeeper = json_object_get(page, "zookeeper");
     json_t *shown = json_object();
 
@@ -275,7 +274,7 @@ static enum ctl_exit run_nodes(struct ctl *ctl, const struct arguments *argument
     (void)arguments;
     if (end != CTL_DONE)
         return end;
-    if (cluster_is_alone(page))
+    if (cluster_is_standalone(page))
         print_alone(ctl, page);
     else if (ctl->is_json)
         print_json(page);
@@ -346,21 +345,11 @@ static const struct table_column history_columns[] = {
 
 static void add_row_history(struct table *table, const json_t *change)
 {
-    struct buf when = BUF_INIT;
-
-    moment_print(&when, output_number(change, "at_ms", 0));
-    table_add(table, buf_bytes(&when));
+    table_add_moment(table, output_number(change, "at_ms", 0));
     table_add(table, output_text(change, "node"));
     table_add(table, output_text(change, "reason"));
     table_add_number(table, output_number(change, "epoch", 0));
     table_add_duration(table, output_number(change, "without_leader_ms", -1));
-    buf_fini(&when);
-}
-
-static void print_history(const struct ctl *ctl, const json_t *history)
-{
-    output_rows(ctl, history_columns, sizeof(history_columns) / sizeof(history_columns[0]),
-                history, add_row_history);
 }
 
 static enum ctl_exit run_history(struct ctl *ctl, const struct arguments *arguments)
@@ -375,10 +364,11 @@ static enum ctl_exit run_history(struct ctl *ctl, const struct arguments *argume
     if (ctl->is_json)
         output_json_and_free(history ? json_pack("{s:O}", "history", history)
                                      : json_pack("{s:[]}", "history"));
-    else if (cluster_is_alone(page))
+    else if (cluster_is_standalone(page))
         ctl_say("this node is alone: the lead never changes");
     else
-        print_history(ctl, history);
+        output_rows(ctl, history_columns, sizeof(history_columns) / sizeof(history_columns[0]),
+                    history, add_row_history);
     json_decref(page);
     return CTL_DONE;
 }

@@ -120,7 +120,6 @@ static enum ctl_exit ask(struct pusher *p, json_t *batch, json_t **answer,
     request.expects = "results";
     request.body = json_incref(batch);
     request_send(p->ctl, &request, answer, failure);
-    request_fini(&request);
     if (failure->end == CTL_DONE &&
         json_array_size(json_object_get(*answer, "results")) != json_array_size(batch))
         failure_set(failure, CTL_UNKNOWN, "bad_answer",
@@ -280,73 +279,57 @@ static const char *const modes[] = {"reject", "replace", "ignore", NULL};
 
 static const struct option_row options[] = {
     [PUSH_ID] = {"id", 'i', OPTION_TEXT, "ID",
-                 "unique in the topic; default: the node finds one", 0, 0, NULL},
+                 "unique in the topic; default: the node finds one", .member = "id"},
     [PUSH_DELAY] = {"delay", 'd', OPTION_DURATION, "DURATION",
-                    "due so long from now; default: at once", 0, YEARS_10_MS, NULL},
+                    "due so long from now; default: at once", .max = YEARS_10_MS,
+                    .member = "delay_ms"},
     [PUSH_AT] = {"at", 'a', OPTION_MOMENT, "TIME",
-                 "due at '2026-12-01 09:00' (local), RFC 3339, or ms", 0, 0, NULL},
+                 "due at '2026-12-01 09:00' (local), RFC 3339, or ms", .member = "at_ms"},
     [PUSH_TTR] = {"ttr", 't', OPTION_DURATION, "DURATION",
-                  "time to run: it may be held so long; default: 1m", 0, DAYS_7_MS, NULL},
-    [PUSH_FILE] = {"file", 'f', OPTION_FILE, "FILE", "read the body (or the lines) from FILE",
-                   0, 0, NULL},
-    [PUSH_LINES] = {"lines", 'l', OPTION_FLAG, NULL, "make a job of each line of the input", 0,
-                    0, NULL},
+                  "time to run: it may be held so long; default: 1m", .max = DAYS_7_MS,
+                  .member = "ttr_ms"},
+    [PUSH_FILE] = {"file", 'f', OPTION_FILE, "FILE",
+                   .text = "read the body (or the lines) from FILE"},
+    [PUSH_LINES] = {"lines", 'l', OPTION_FLAG, NULL,
+                    .text = "make a job of each line of the input"},
     [PUSH_PRIORITY] = {"priority", 'p', OPTION_COUNT, "N",
-                       "0 is the most urgent; default: 1024", 0, UINT32_MAX, NULL},
+                       "0 is the most urgent; default: 1024", .max = UINT32_MAX,
+                       .member = "priority"},
     [PUSH_MAX_TRIES] = {"max-tries", 0, OPTION_COUNT, "N",
-                        "dead after so many failed tries; 0: any number", 0, 65534, NULL},
+                        "dead after so many failed tries; 0: any number", .max = 65534,
+                        .member = "max_tries"},
     [PUSH_BACKOFF] = {"backoff", 0, OPTION_BACKOFF, "BACKOFF",
-                      "rest between tries, as exponential:1s..5m~10%", 0, 0, NULL},
+                      "rest between tries, as exponential:1s..5m~10%", .member = "backoff"},
     [PUSH_TTL] = {"ttl", 0, OPTION_DURATION, "DURATION",
-                  "dead when it is not done after so long", 0, YEARS_10_MS, NULL},
+                  "dead when it is not done after so long", .max = YEARS_10_MS,
+                  .member = "ttl_ms"},
     [PUSH_MODE] = {"mode", 'm', OPTION_CHOICE, "MODE",
-                   "if its id lives: reject (default), replace, ignore", 0, 0, modes},
+                   "if its id lives: reject (default), replace, ignore", .choices = modes,
+                   .member = "mode"},
     {0},
 };
 
-static void set_new(json_t *object, const char *name, json_t *value)
-{
-    if (!value || json_object_set_new(object, name, value))
-        abort();
-}
-
 static void set_body(json_t *job, struct bytes body)
 {
+    bool is_plain = text_is_plain(body);
     struct buf text = BUF_INIT;
+    json_t *value;
 
-    if (text_is_plain(body)) {
-        set_new(job, "body", json_stringn(body.len ? body.at : "", body.len));
-        return;
+    if (!is_plain) {
+        text_to_base64(&text, body);
+        body = buf_bytes(&text);
     }
-    text_to_base64(&text, body);
-    set_new(job, "body_base64", json_stringn(text.at, text.len));
+    value = json_stringn(body.len ? body.at : "", body.len);
+    if (!value || json_object_set_new(job, is_plain ? "body" : "body_base64", value))
+        abort();
     buf_fini(&text);
 }
 
 /* The caller's. */
 static json_t *push_job(const struct arguments *arguments, struct bytes body)
 {
-    static const struct {
-        int option;
-        const char *name;
-    } numbers[] = {{PUSH_DELAY, "delay_ms"},      {PUSH_AT, "at_ms"},
-                   {PUSH_TTR, "ttr_ms"},          {PUSH_PRIORITY, "priority"},
-                   {PUSH_MAX_TRIES, "max_tries"}, {PUSH_TTL, "ttl_ms"}};
-    const struct option_value *own = arguments->own;
-    json_t *job = json_object();
+    json_t *job = options_json(options, arguments);
 
-    if (own[PUSH_ID].is_given)
-        set_new(job, "id", json_string(own[PUSH_ID].text));
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        const struct option_value *value = &own[numbers[i].option];
-
-        if (value->is_given)
-            set_new(job, numbers[i].name, json_integer(value->number));
-    }
-    if (own[PUSH_BACKOFF].is_given)
-        set_new(job, "backoff", setting_backoff_json(own[PUSH_BACKOFF].text));
-    if (own[PUSH_MODE].is_given)
-        set_new(job, "mode", json_string(own[PUSH_MODE].text));
     set_body(job, body);
     return job;
 }
@@ -386,7 +369,6 @@ static enum ctl_exit push_body(struct ctl *ctl, const struct arguments *argument
     if (end == CTL_DONE)
         show(ctl, arguments, answer);
     json_decref(answer);
-    request_fini(&request);
     return end;
 }
 

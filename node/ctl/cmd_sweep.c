@@ -12,8 +12,10 @@
 #include "node/ctl/input.h"
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"
+#include "node/ctl/settings.h"
 #include "node/ctl/text.h"
 #include "node/ctl/times.h"
+#include "node/ctl/topics.h"
 
 /* Many jobs of a topic kicked or purged, request after request, with progress on a terminal.
  *
@@ -35,8 +37,7 @@ struct sweep_part {
 
 struct sweep {
     const char *topic;
-    const char *path;                         /* for the topic: "/v1/topics/%/kick" */
-    const char *done;                         /* "kicked" */
+    const struct command *command;            /* names the path, and what is done */
     struct sweep_part parts[SWEEP_PARTS_MAX]; /* one after the other */
     int part_count;
     bool is_cut; /* fewer are wanted than there are: say whether some are left */
@@ -73,7 +74,7 @@ static int64_t send(struct work *w, const struct sweep_part *part, int64_t left,
     struct request request;
     int64_t count = -1;
 
-    request_init(&request, "POST", w->sweep->path, w->sweep->topic);
+    request_init(&request, "POST", "/v1/topics/%/%", w->sweep->topic, w->sweep->command->name);
     request.body = json_deep_copy(part->body);
     request.expects = "count";
     if (!request.body ||
@@ -84,7 +85,6 @@ static int64_t send(struct work *w, const struct sweep_part *part, int64_t left,
         w->has_more = json_is_true(json_object_get(answer, "has_more"));
     }
     json_decref(answer);
-    request_fini(&request);
     return count;
 }
 
@@ -132,7 +132,7 @@ static void say_why_not_all(const struct work *w, const struct failure *failure)
     if (failure->end != CTL_DONE)
         failure_say(failure, w->sweep->topic);
     else if (w->is_interrupted)
-        ctl_say("interrupted: the others were not %s", w->sweep->done);
+        ctl_say("interrupted: the others were not %s", w->sweep->command->done);
 }
 
 /* Are jobs from the beginning left? Jobs that came in meanwhile do not count. */
@@ -166,7 +166,8 @@ static void sum_up(const struct work *w, const struct failure *failure)
     if (failure->end != CTL_DONE && w->count == 0)
         return;
     text_number(&text, w->count, w->ctl->is_terminal);
-    buf_printf(&text, " %s%s", w->sweep->done, has_more(w, failure) ? ", there are more" : "");
+    buf_printf(&text, " %s%s", w->sweep->command->done,
+               has_more(w, failure) ? ", there are more" : "");
     puts(buf_text(&text));
     buf_fini(&text);
 }
@@ -185,25 +186,12 @@ static void sweep_fini(struct sweep *sweep)
         json_decref(sweep->parts[--sweep->part_count].body);
 }
 
-/* The topic's counts, as GET /v1/topics/{topic} answers them; speaks up when it fails. */
-static enum ctl_exit sweep_counts(struct ctl *ctl, const char *topic, json_t **counts)
-{
-    struct request request;
-    enum ctl_exit end;
-
-    request_init(&request, "GET", "/v1/topics/%", topic);
-    request.expects = "topic";
-    end = request_ask(ctl, &request, topic, counts);
-    request_fini(&request);
-    return end;
-}
-
 static enum ctl_exit sweep_run(struct ctl *ctl, const struct sweep *sweep)
 {
     struct work w = {.ctl = ctl, .sweep = sweep, .limit = LIMIT_FIRST};
     struct failure failure = {.end = CTL_DONE};
 
-    progress_init(&w.progress, sweep->done);
+    progress_init(&w.progress, sweep->command->done);
     interrupt_catch();
     sweep_all(&w, &failure);
     say_why_not_all(&w, &failure);
@@ -215,25 +203,18 @@ static enum ctl_exit sweep_run(struct ctl *ctl, const struct sweep *sweep)
 
 #define COUNT_MAX INT64_C(1000000000)
 
-/* ---- what both have ---- */
-
-static void set_time(json_t *body, const char *name, const struct option_value *value)
-{
-    if (value->is_given && json_object_set_new(body, name, json_integer(value->number)))
-        abort();
-}
-
 /* ---- kick ---- */
 
 enum { KICK_ALL, KICK_COUNT, KICK_SINCE, KICK_BEFORE };
 
 static const struct option_row kick_options[] = {
-    [KICK_ALL] = {"all", 'a', OPTION_FLAG, NULL, "all that are dead now", 0, 0, NULL},
+    [KICK_ALL] = {"all", 'a', OPTION_FLAG, NULL, .text = "all that are dead now"},
     [KICK_COUNT] = {"count", 'n', OPTION_COUNT, "N", "so many, those that died first", 1,
-                    COUNT_MAX, NULL},
-    [KICK_SINCE] = {"since", 0, OPTION_PAST, "TIME", "all that died then or later; 2h: ago", 0,
-                    0, NULL},
-    [KICK_BEFORE] = {"before", 0, OPTION_PAST, "TIME", "all that died before then", 0, 0, NULL},
+                    .max = COUNT_MAX},
+    [KICK_SINCE] = {"since", 0, OPTION_PAST, "TIME", "all that died then or later; 2h: ago",
+                    .member = "since_ms"},
+    [KICK_BEFORE] = {"before", 0, OPTION_PAST, "TIME", "all that died before then",
+                     .member = "before_ms"},
     {0},
 };
 
@@ -241,18 +222,15 @@ static enum ctl_exit kick_many(struct ctl *ctl, const struct arguments *argument
 {
     const struct option_value *own = arguments->own;
     struct sweep sweep = {.topic = arguments->words[0],
-                          .path = "/v1/topics/%/kick",
-                          .done = "kicked",
+                          .command = arguments->command,
                           .is_cut = own[KICK_COUNT].is_given};
     int64_t total = own[KICK_COUNT].number;
-    json_t *body = json_object();
+    json_t *body = options_json(kick_options, arguments);
     json_t *counts = NULL;
     enum ctl_exit end = CTL_DONE;
 
-    set_time(body, "since_ms", &own[KICK_SINCE]);
-    set_time(body, "before_ms", &own[KICK_BEFORE]);
     if (!sweep.is_cut) {
-        end = sweep_counts(ctl, sweep.topic, &counts);
+        end = topics_fetch_one(ctl, arguments->words[0], &counts);
         total = output_number(counts, "dead", 0);
     }
     sweep_add(&sweep, body, total, total);
@@ -265,10 +243,6 @@ static enum ctl_exit kick_many(struct ctl *ctl, const struct arguments *argument
 
 static enum ctl_exit run_kick(struct ctl *ctl, const struct arguments *arguments)
 {
-    static const struct each each = {.method = "POST",
-                                     .path = "/v1/topics/%/jobs/%/kick",
-                                     .expects = "due_ms",
-                                     .done = "kicked"};
     const struct option_value *own = arguments->own;
     bool has_ids = arguments->word_count > 1;
     bool has_some =
@@ -280,7 +254,7 @@ static enum ctl_exit run_kick(struct ctl *ctl, const struct arguments *arguments
         return ctl_misused("kick: --all is all of them");
     if (!has_ids && !has_some && !own[KICK_ALL].is_given)
         return ctl_misused("kick: which ones? ids, --all, --count, --since or --before");
-    return has_ids ? each_run(ctl, &each, arguments) : kick_many(ctl, arguments);
+    return has_ids ? each_run(ctl, arguments, "POST", NULL) : kick_many(ctl, arguments);
 }
 
 static const struct command kick_command = {
@@ -291,6 +265,8 @@ static const struct command kick_command = {
             "('-' reads them from stdin, one a line), or those that died first, or between\n"
             "two times.\n",
     .options = kick_options,
+    .expects = "due_ms",
+    .done = "kicked",
     .words_min = 1,
     .words_max = WORDS_ANY,
     .run = run_kick,
@@ -305,21 +281,23 @@ static const char *const states[] = {"delayed", "ready", "reserved", "dead", NUL
 
 static const struct option_row purge_options[] = {
     [PURGE_STATE] = {"state", 's', OPTION_CHOICES, "STATES",
-                     "delayed, ready, reserved, dead; with commas between", 0, 0, states},
+                     "delayed, ready, reserved, dead; with commas between", .choices = states},
     [PURGE_COUNT] = {"count", 'n', OPTION_COUNT, "N", "at most so many; default: all", 1,
-                     COUNT_MAX, NULL},
-    [PURGE_SINCE] = {"since", 0, OPTION_PAST, "TIME", "dead: those that died then or later", 0,
-                     0, NULL},
+                     .max = COUNT_MAX},
+    [PURGE_SINCE] = {"since", 0, OPTION_PAST, "TIME", "dead: those that died then or later",
+                     .member = "since_ms"},
     [PURGE_BEFORE] = {"before", 0, OPTION_PAST, "TIME", "dead: those that died before; 7d: ago",
-                      0, 0, NULL},
-    [PURGE_YES] = {"yes", 'y', OPTION_FLAG, NULL, "do not ask on a terminal", 0, 0, NULL},
+                      .member = "before_ms"},
+    [PURGE_YES] = {"yes", 'y', OPTION_FLAG, NULL, .text = "do not ask on a terminal"},
     {0},
 };
 
 /* A part for each state, with its count; together no more than wanted. Empty states, too: jobs
  * may come there from the states before. */
-static void add_parts(struct sweep *sweep, const struct option_value *own, const json_t *counts)
+static void add_parts(struct sweep *sweep, const struct arguments *arguments,
+                      const json_t *counts)
 {
+    const struct option_value *own = arguments->own;
     int64_t left = own[PURGE_COUNT].is_given ? own[PURGE_COUNT].number : INT64_MAX;
 
     for (int i = 0; states[i]; i++) {
@@ -331,9 +309,8 @@ static void add_parts(struct sweep *sweep, const struct option_value *own, const
             continue;
         sweep->is_cut |= total < n;
         left -= total;
-        body = json_pack("{s:[s]}", "states", states[i]);
-        set_time(body, "since_ms", &own[PURGE_SINCE]);
-        set_time(body, "before_ms", &own[PURGE_BEFORE]);
+        body = options_json(purge_options, arguments);
+        json_object_set_new(body, "states", json_pack("[s]", states[i]));
         sweep_add(sweep, body, total, n);
     }
 }
@@ -385,12 +362,11 @@ static enum ctl_exit purge(struct ctl *ctl, const struct arguments *arguments,
                            const json_t *counts)
 {
     const struct option_value *own = arguments->own;
-    struct sweep sweep = {
-        .topic = arguments->words[0], .path = "/v1/topics/%/purge", .done = "purged"};
+    struct sweep sweep = {.topic = arguments->words[0], .command = arguments->command};
     struct buf what = BUF_INIT;
     enum ctl_exit end = CTL_REFUSED;
 
-    add_parts(&sweep, own, counts);
+    add_parts(&sweep, arguments, counts);
     print_what(&what, counts, own);
     if (has_consent(arguments, buf_text(&what))) {
         end = sweep_run(ctl, &sweep);
@@ -416,7 +392,7 @@ static enum ctl_exit run_purge(struct ctl *ctl, const struct arguments *argument
     if ((own[PURGE_SINCE].is_given || own[PURGE_BEFORE].is_given) &&
         own[PURGE_STATE].number != 1 << STATE_DEAD)
         return ctl_misused("purge: --since and --before are for --state dead");
-    end = sweep_counts(ctl, arguments->words[0], &counts);
+    end = topics_fetch_one(ctl, arguments->words[0], &counts);
     if (end == CTL_DONE)
         end = purge(ctl, arguments, counts);
     json_decref(counts);
@@ -432,6 +408,7 @@ static const struct command purge_command = {
             "state, if that is named and comes later in this order: delayed, ready, reserved,\n"
             "dead. On a terminal it asks first. Interrupted, it says how far it came.\n",
     .options = purge_options,
+    .done = "purged",
     .words_min = 1,
     .words_max = 1,
     .run = run_purge,

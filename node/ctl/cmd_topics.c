@@ -30,7 +30,7 @@ static const char *source_of(const json_t *answer, const char *member)
 
 static void add_setting(struct table *table, const struct option_row *row, const json_t *answer)
 {
-    const char *member = setting_member(row);
+    const char *member = row->member;
     struct buf text = BUF_INIT;
 
     setting_print(&text, row, setting_in(answer, "effective", member));
@@ -73,20 +73,21 @@ static enum ctl_exit ask(struct ctl *ctl, const char *topic, json_t *body)
     else if (end == CTL_DONE)
         print_one(ctl, answer);
     json_decref(answer);
-    request_fini(&request);
     return end;
 }
 
 /* ---- all topics that have settings ---- */
 
-/* In the words of `set`: "ttr=5m history=true". */
-static void add_own(struct table *table, const json_t *topic)
+/* The settings in the words of `set`: "ttr=5m history=true". */
+static void add_topic(struct table *table, const json_t *topic)
 {
     const json_t *own = json_object_get(topic, "own");
     struct buf text = BUF_INIT;
 
+    table_add(table, output_text(topic, "topic"));
+    topics_add_pause(table, topic);
     for (const struct option_row *row = setting_rows; row->name; row++) {
-        const json_t *value = json_object_get(own, setting_member(row));
+        const json_t *value = json_object_get(own, row->member);
 
         if (!value || json_is_null(value))
             continue;
@@ -97,38 +98,19 @@ static void add_own(struct table *table, const json_t *topic)
     buf_fini(&text);
 }
 
-static void print_all(const struct ctl *ctl, const json_t *topics)
+static enum ctl_exit show_all(struct ctl *ctl)
 {
     static const struct table_column columns[] = {
         {"TOPIC", false}, {"PAUSED", false}, {"SETTINGS", false}};
-    const json_t *topic;
-    struct table table;
-    size_t i;
+    json_t *all = NULL;
+    enum ctl_exit end = topics_fetch(ctl, TOPICS_SETTINGS, false, &all);
+    json_t *topics = json_object_get(all, "topics");
 
-    table_init(&table, columns, 3, ctl->is_terminal);
-    json_array_foreach(topics, i, topic)
-    {
-        table_add(&table, output_text(topic, "topic"));
-        topics_add_pause(&table, topic);
-        add_own(&table, topic);
-    }
-    table_print(&table, stdout);
-    table_fini(&table);
-}
-
-static enum ctl_exit show_all(struct ctl *ctl)
-{
-    json_t *topics = NULL;
-    enum ctl_exit end = topics_fetch(ctl, "/v1/settings", &topics);
-
-    if (end != CTL_DONE)
-        return end;
-    if (ctl->is_json) {
-        output_json_and_free(json_pack("{s:o}", "topics", topics));
-        return end;
-    }
-    print_all(ctl, topics);
-    json_decref(topics);
+    if (end == CTL_DONE && ctl->is_json)
+        output_json_and_free(json_pack("{s:O}", "topics", topics));
+    else if (end == CTL_DONE)
+        output_rows(ctl, columns, 3, topics, add_topic);
+    json_decref(all);
     return end;
 }
 
@@ -136,11 +118,11 @@ static enum ctl_exit show_all(struct ctl *ctl)
 
 static enum ctl_exit put(const struct option_row *row, json_t *value, json_t *body)
 {
-    if (json_object_get(body, setting_member(row))) {
+    if (json_object_get(body, row->member)) {
         json_decref(value);
         return ctl_misused("topic: %s is given twice", row->name);
     }
-    if (json_object_set_new(body, setting_member(row), value))
+    if (json_object_set_new(body, row->member, value))
         abort();
     return CTL_DONE;
 }
@@ -159,7 +141,7 @@ static enum ctl_exit read_change(const char *word, json_t *body)
     if (!row)
         return CTL_USAGE;
     end = option_read(row, "topic: ", word + len + 1, &value);
-    return end == CTL_DONE ? put(row, setting_json(row, &value), body) : end;
+    return end == CTL_DONE ? put(row, option_json(row, &value), body) : end;
 }
 
 /* "ttr" */
@@ -225,7 +207,7 @@ const struct command topic_command = {
 enum { TOPICS_OWNERS };
 
 static const struct option_row options[] = {
-    {"owners", 'o', OPTION_FLAG, NULL, "who scans each, in cluster mode", 0, 0, NULL},
+    {"owners", 'o', OPTION_FLAG, NULL, .text = "who scans each, in cluster mode"},
     {0},
 };
 
@@ -259,7 +241,7 @@ static void explain(struct ctl *ctl, const json_t *topics)
                      "owner")) /* nodes of both modes, while a cluster changes its mode */
         ctl_say("this node is not of ha.mode: cluster, and does not know who is preferred; "
                 "those that own topics are");
-    else if (cluster_is_alone(page))
+    else if (cluster_is_standalone(page))
         ctl_say("this node is alone, and scans all topics: there are no owners");
     else
         ctl_say("the leader scans all topics: there are no owners outside ha.mode: cluster");
@@ -285,35 +267,31 @@ static void warn_of_unreached(const json_t *buckets)
 static enum ctl_exit show_owners(struct ctl *ctl)
 {
     json_t *all = NULL;
-    enum ctl_exit end = topics_fetch_owners(ctl, &all);
+    enum ctl_exit end = topics_fetch(ctl, TOPICS_COUNTS, true, &all);
     const json_t *topics = json_object_get(all, "topics");
 
-    if (end != CTL_DONE)
-        return end;
-    if (ctl->is_json) {
-        output_json_and_free(all);
-        return end;
+    if (end == CTL_DONE && ctl->is_json) {
+        output_json(all);
+    } else if (end == CTL_DONE) {
+        topics_print_owners(ctl, topics);
+        explain(ctl, topics);
+        warn_of_unreached(json_object_get(all, "unreached"));
     }
-    topics_print_owners(ctl, topics);
-    explain(ctl, topics);
-    warn_of_unreached(json_object_get(all, "unreached"));
     json_decref(all);
     return end;
 }
 
 static enum ctl_exit show_counts(struct ctl *ctl)
 {
-    json_t *topics = NULL;
-    enum ctl_exit end = topics_fetch(ctl, "/v1/topics", &topics);
+    json_t *all = NULL;
+    enum ctl_exit end = topics_fetch(ctl, TOPICS_COUNTS, false, &all);
+    json_t *topics = json_object_get(all, "topics");
 
-    if (end != CTL_DONE)
-        return end;
-    if (ctl->is_json) {
-        output_json_and_free(json_pack("{s:o}", "topics", topics));
-        return end;
-    }
-    topics_print(ctl, topics);
-    json_decref(topics);
+    if (end == CTL_DONE && ctl->is_json)
+        output_json_and_free(json_pack("{s:O}", "topics", topics));
+    else if (end == CTL_DONE)
+        topics_print(ctl, topics);
+    json_decref(all);
     return end;
 }
 
@@ -338,28 +316,18 @@ static const struct command topics_command = {
 
 /* stats: how many jobs there are, in some topics or in all together. */
 
-static enum ctl_exit fetch_one(struct ctl *ctl, const char *name, json_t *to)
-{
-    struct request request;
-    json_t *topic = NULL;
-    enum ctl_exit end;
-
-    request_init(&request, "GET", "/v1/topics/%", name);
-    request.expects = "topic";
-    end = request_ask(ctl, &request, name, &topic);
-    request_fini(&request);
-    if (end == CTL_DONE && json_array_append_new(to, topic))
-        abort();
-    return end;
-}
-
 static enum ctl_exit show_topics(struct ctl *ctl, const struct arguments *arguments)
 {
     json_t *topics = json_array();
     enum ctl_exit end = CTL_DONE;
 
-    for (int i = 0; end == CTL_DONE && i < arguments->word_count; i++)
-        end = fetch_one(ctl, arguments->words[i], topics);
+    for (int i = 0; end == CTL_DONE && i < arguments->word_count; i++) {
+        json_t *topic = NULL;
+
+        end = topics_fetch_one(ctl, arguments->words[i], &topic);
+        if (end == CTL_DONE && json_array_append_new(topics, topic))
+            abort();
+    }
     if (end == CTL_DONE && ctl->is_json)
         output_json_and_free(json_pack("{s:O}", "topics", topics));
     else if (end == CTL_DONE)
@@ -409,12 +377,14 @@ static void choose(const json_t *topics, const char *name,
 static enum ctl_exit show_total(struct ctl *ctl)
 {
     static const char *const counts[] = {"delayed", "ready", "reserved", "dead"};
-    json_t *topics = NULL;
+    json_t *all = NULL;
     json_t *total;
-    enum ctl_exit end = topics_fetch(ctl, "/v1/topics", &topics);
+    const json_t *topics;
+    enum ctl_exit end = topics_fetch(ctl, TOPICS_COUNTS, false, &all);
 
     if (end != CTL_DONE)
         return end;
+    topics = json_object_get(all, "topics");
     total = json_pack("{s:I}", "topics", (json_int_t)json_array_size(topics));
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
         add_up(topics, counts[i], total);
@@ -425,7 +395,7 @@ static enum ctl_exit show_total(struct ctl *ctl)
     else
         output_members(ctl, total);
     json_decref(total);
-    json_decref(topics);
+    json_decref(all);
     return end;
 }
 
@@ -449,9 +419,9 @@ enum { FOR, UNTIL };
 
 static const struct option_row pause_options[] = {
     [FOR] = {"for", 'f', OPTION_DURATION, "DURATION", "for so long from now", 1, YEARS_10_MS,
-             NULL},
+             .member = "for_ms"},
     [UNTIL] = {"until", 0, OPTION_MOMENT, "TIME",
-               "until '2026-12-01 09:00' (local), RFC 3339, or ms", 0, 0, NULL},
+               "until '2026-12-01 09:00' (local), RFC 3339, or ms", .member = "until_ms"},
     {0},
 };
 
@@ -488,24 +458,17 @@ static enum ctl_exit ask_pause(struct ctl *ctl, const char *path, const char *to
     if (end == CTL_DONE)
         show(ctl, topic, answer);
     json_decref(answer);
-    request_fini(&request);
     return end;
 }
 
 static enum ctl_exit run_pause(struct ctl *ctl, const struct arguments *arguments)
 {
     const struct option_value *own = arguments->own;
-    json_t *body = json_object();
 
-    if (own[FOR].is_given && own[UNTIL].is_given) {
-        json_decref(body);
+    if (own[FOR].is_given && own[UNTIL].is_given)
         return ctl_misused("pause: --for and --until exclude each other");
-    }
-    if (own[FOR].is_given)
-        json_object_set_new(body, "for_ms", json_integer(own[FOR].number));
-    if (own[UNTIL].is_given)
-        json_object_set_new(body, "until_ms", json_integer(own[UNTIL].number));
-    return ask_pause(ctl, "/v1/topics/%/pause", arguments->words[0], body);
+    return ask_pause(ctl, "/v1/topics/%/pause", arguments->words[0],
+                     options_json(pause_options, arguments));
 }
 
 static enum ctl_exit run_resume(struct ctl *ctl, const struct arguments *arguments)

@@ -19,7 +19,9 @@ struct command {
     const struct option_row *options; /* its own; may be NULL */
     const char *const *choices;       /* what its word may be; NULL: anything */
     const struct option_row
-        *settings; /* behind a choice and a topic: NAME=VALUE; may be NULL */
+        *settings;       /* behind a choice and a topic: NAME=VALUE; may be NULL */
+    const char *expects; /* of a change to one job: as in struct request */
+    const char *done;    /* what has been done to jobs: "cancelled" */
     int words_min, words_max;
     bool is_local; /* asks no node: ctl->client is NULL */
     int names;     /* so many words are names, the others may be any bytes; 0: all are names */
@@ -43,6 +45,10 @@ const struct command *command_at(unsigned i);
 
 /* NULL: there is none. */
 const struct command *command_find(const char *name);
+
+/* "dueqctl __complete WORD...": prints which words fit in place of the last; completion.c says
+ * how. Asks no node. */
+enum ctl_exit completion_answer(int count, char **words);
 
 /* The texts of --help, made of the tables. */
 

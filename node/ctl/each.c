@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "node/ctl/commands.h"
 #include "node/ctl/input.h"
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"
@@ -12,11 +13,17 @@
 
 struct work {
     struct ctl *ctl;
-    const struct each *each;
-    const char *topic;
+    const struct arguments *arguments;
+    const char *method;
+    json_t *body;    /* NULL: none */
     bool has_result; /* --json: a first element was printed */
     enum ctl_exit end;
 };
+
+static const char *done_word(const struct work *w)
+{
+    return w->arguments->command->done;
+}
 
 /* The node's answer is part of the result. */
 static void print_result(struct work *w, const char *id, const json_t *answer,
@@ -40,8 +47,8 @@ static void print_done(const struct work *w, const char *id, const json_t *answe
     int64_t due_ms = output_number(answer, "due_ms", 0);
     struct buf text = BUF_INIT;
 
-    buf_add_text(&text, w->each->done);
-    if (due_ms && w->each->shows_due) {
+    buf_add_text(&text, done_word(w));
+    if (due_ms && w->body) {
         buf_add_text(&text, ", ");
         output_due(&text, due_ms);
     }
@@ -69,13 +76,14 @@ static bool do_one(struct work *w, const char *id)
     struct request request;
     json_t *answer = NULL;
 
-    request_init(&request, w->each->method, w->each->path, w->topic, id);
-    request.body = json_incref((json_t *)w->each->body);
-    request.expects = w->each->expects;
+    request_init(&request, w->method,
+                 strcmp(w->method, "DELETE") ? "/v1/topics/%/jobs/%/%" : "/v1/topics/%/jobs/%",
+                 w->arguments->words[0], id, w->arguments->command->name);
+    request.body = json_incref(w->body);
+    request.expects = w->arguments->command->expects;
     request_send(w->ctl, &request, &answer, &failure);
     show(w, id, answer, &failure);
     json_decref(answer);
-    request_fini(&request);
     return failure.end != CTL_UNREACHABLE && failure.end != CTL_UNKNOWN;
 }
 
@@ -90,13 +98,10 @@ static bool do_line(struct work *w, struct bytes line)
         return true;
     if (!text_is_plain(line)) {
         failure_set(&failure, CTL_USAGE, "bad_id", "a line that is no id: no UTF-8");
-        failure.retry_after_s = 0;
         show(w, NULL, NULL, &failure);
         return true;
     }
-    id = strndup(line.at, line.len);
-    if (!id)
-        abort();
+    id = bytes_copy(line);
     goes_on = do_one(w, id);
     free(id);
     return goes_on;
@@ -104,7 +109,7 @@ static bool do_line(struct work *w, struct bytes line)
 
 static void say_interrupted(const struct work *w)
 {
-    ctl_say("interrupted: what follows was not %s", w->each->done);
+    ctl_say("interrupted: what follows was not %s", done_word(w));
 }
 
 static bool do_stdin(struct work *w)
@@ -138,10 +143,10 @@ static bool do_word(struct work *w, const char *word)
     return do_one(w, word);
 }
 
-enum ctl_exit each_run(struct ctl *ctl, const struct each *each,
-                       const struct arguments *arguments)
+enum ctl_exit each_run(struct ctl *ctl, const struct arguments *arguments, const char *method,
+                       json_t *body)
 {
-    struct work w = {.ctl = ctl, .each = each, .topic = arguments->words[0]};
+    struct work w = {.ctl = ctl, .arguments = arguments, .method = method, .body = body};
     bool goes_on = true;
 
     if (ctl->is_json)
@@ -150,5 +155,6 @@ enum ctl_exit each_run(struct ctl *ctl, const struct each *each,
         goes_on = do_word(&w, arguments->words[i]);
     if (ctl->is_json)
         puts("]}");
+    json_decref(body);
     return w.end;
 }

@@ -9,17 +9,10 @@
 #include "node/ctl/ctl.h"
 #include "node/ctl/options.h"
 
-struct each {
-    const char *method;
-    const char *path;    /* for the topic and an id: "/v1/topics/%/jobs/%" */
-    const json_t *body;  /* NULL: none */
-    const char *expects; /* as in struct request */
-    const char *done;    /* what has been done: "cancelled" */
-    bool shows_due;      /* people are told the answer's due_ms */
-};
-
-/* The first word is the topic, the others are ids. */
-enum ctl_exit each_run(struct ctl *ctl, const struct each *each,
-                       const struct arguments *arguments);
+/* The first word is the topic, the others are ids. DELETEs the jobs, or POSTs to the path that
+ * has the command's name. `body` is taken over; with a body people are told the answer's
+ * due_ms. */
+enum ctl_exit each_run(struct ctl *ctl, const struct arguments *arguments, const char *method,
+                       json_t *body);
 
 #endif

@@ -1,6 +1,7 @@
 /* dueqctl: the command line, from left to right. */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "node/ctl/request.h"
@@ -101,6 +102,7 @@ static enum ctl_exit run_named(struct ctl *ctl, const char *name, int argc, char
         help_print_command(command);
         return CTL_DONE;
     }
+    arguments->command = command;
     end = check_words(command, arguments);
     if (end == CTL_DONE)
         end = check_names(command, arguments);
@@ -146,7 +148,8 @@ int main(int argc, char **argv)
 
     occupy_standard_descriptors();
     ctl.is_terminal = isatty(STDOUT_FILENO);
-    end = run_line(&ctl, argc, argv);
+    end = argc > 1 && !strcmp(argv[1], "__complete") ? completion_answer(argc - 2, argv + 2)
+                                                     : run_line(&ctl, argc, argv);
     if (!output_flush()) {
         ctl_say("the output cannot be written%s",
                 ctl.has_changed ? ", but what it tells of has happened" : "");

@@ -14,18 +14,17 @@
 #define DAY_MS 86400000
 
 const struct option_row options_front[] = {
-    {"version", 'V', OPTION_FLAG, NULL, "print the version of this program and exit", 0, 0,
-     NULL},
+    {"version", 'V', OPTION_FLAG, NULL, .text = "print the version of this program and exit"},
     {0},
 };
 
 const struct option_row options_common[] = {
-    {"url", 'u', OPTION_TEXT, "URL", "the node; else $DUEQ_URL, else http://127.0.0.1:8000", 0,
-     0, NULL},
+    {"url", 'u', OPTION_TEXT, "URL",
+     .text = "the node; else $DUEQ_URL, else http://127.0.0.1:8000"},
     {"timeout", 0, OPTION_DURATION, "DURATION", "how long to wait for an answer; default: 15s",
-     1, DAY_MS, NULL},
-    {"json", 'j', OPTION_FLAG, NULL, "print one JSON document instead of text", 0, 0, NULL},
-    {"help", 'h', OPTION_FLAG, NULL, "print this help and exit", 0, 0, NULL},
+     1, .max = DAY_MS},
+    {"json", 'j', OPTION_FLAG, NULL, .text = "print one JSON document instead of text"},
+    {"help", 'h', OPTION_FLAG, NULL, .text = "print this help and exit"},
     {0},
 };
 
@@ -72,14 +71,9 @@ static int row_of(const struct grammar *g, int reported)
 
 static bool parse_count(const char *text, int64_t *number)
 {
-    int64_t v = 0;
+    struct bytes rest = bytes_of_text(text);
 
-    if (!*text || strlen(text) > 15 || text[strspn(text, "0123456789")])
-        return false;
-    for (; *text; text++)
-        v = v * 10 + (*text - '0');
-    *number = v;
-    return true;
+    return bytes_take_digits(&rest, number) && !rest.len;
 }
 
 static bool parse_choice(const char *const *choices, struct bytes text, int64_t *number)
@@ -139,6 +133,7 @@ static bool parse_value(const struct option_row *row, struct option_value *value
     case OPTION_PAST:
         return parse_past(value->text, &value->number);
     case OPTION_CHOICE:
+    case OPTION_SWITCH:
         return parse_choice(row->choices, bytes_of_text(value->text), &value->number);
     case OPTION_CHOICES:
         return parse_choices(row->choices, value->text, &value->number);
@@ -171,6 +166,7 @@ static void print_form(struct buf *to, const struct option_row *row)
         [OPTION_MOMENT] = moment_form,
         [OPTION_PAST] = past_form,
         [OPTION_CHOICE] = "one of ",
+        [OPTION_SWITCH] = "one of ",
         [OPTION_CHOICES] = "one of ",
         [OPTION_BACKOFF] =
             "a backoff such as none, fixed:30s or exponential:1s..5m~10% (rests of 1ms to 30d)",

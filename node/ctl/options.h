@@ -1,5 +1,5 @@
-/* Options as tables: the same rows parse the command line, print the help and complete words
- * in the shell, so that the three agree.
+/* Options as tables: the same rows parse the command line, print the help, complete words in
+ * the shell and name the members of a request, so that the four agree.
  *
  * A command names its rows by an enum in their order: arguments.own[PUSH_DELAY].number.
  */
@@ -20,6 +20,7 @@ enum option_kind {
     OPTION_MOMENT,   /* number: ms since 1970 */
     OPTION_PAST,     /* the same; or a duration, so long ago by this machine's clock */
     OPTION_CHOICE,   /* one of the row's choices: number is its index */
+    OPTION_SWITCH,   /* the same, of "false" and "true" */
     OPTION_CHOICES,  /* some of them with commas between: number is a mask */
     OPTION_BACKOFF,  /* times.h; its text is to be read again */
 };
@@ -32,7 +33,8 @@ struct option_row {
     const char *value;          /* what the help calls it; NULL for a flag */
     const char *text;           /* one line */
     int64_t min, max;           /* of COUNT and DURATION */
-    const char *const *choices; /* of CHOICE and CHOICES; ends with NULL */
+    const char *const *choices; /* of CHOICE, SWITCH and CHOICES; ends with NULL */
+    const char *member;         /* of the request, as the API calls it; NULL: of none */
 };
 
 struct option_value {
@@ -54,7 +56,10 @@ extern const struct option_row options_common[];
 /* The options that stand in front of a command only. */
 extern const struct option_row options_front[];
 
+struct command;
+
 struct arguments {
+    const struct command *command; /* set when it runs */
     struct option_value common[COMMON_COUNT];
     struct option_value own[OPTIONS_MAX];
     char **words; /* what is no option, in order */

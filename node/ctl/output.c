@@ -9,7 +9,6 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "node/ctl/settings.h"
 #include "node/ctl/table.h"
 #include "node/ctl/text.h"
 #include "node/ctl/times.h"
@@ -59,9 +58,7 @@ void failure_set(struct failure *failure, enum ctl_exit end, const char *code,
 {
     va_list args;
 
-    failure->end = end;
-    failure->count = 0;
-    failure->advice = NULL;
+    *failure = (struct failure){.end = end};
     snprintf(failure->code, sizeof(failure->code), "%s", code);
     va_start(args, format);
     vsnprintf(failure->message, sizeof(failure->message), format, args);
@@ -116,6 +113,24 @@ void failure_say(const struct failure *failure, const char *what)
         fprintf(stderr, "%s\n", advice);
     if (failure->retry_after_s > 0)
         fprintf(stderr, "Try again in %" PRId64 " s.\n", failure->retry_after_s);
+}
+
+void failure_advise(struct failure *failure, const struct advice *list)
+{
+    failure->advice = NULL;
+    for (; list && list->code && !failure->advice; list++) {
+        if (!strcmp(list->code, failure->code))
+            failure->advice = list->text;
+    }
+}
+
+enum ctl_exit failure_tell(const struct ctl *ctl, const struct failure *failure,
+                           const char *what)
+{
+    failure_say(failure, what);
+    if (ctl->is_json)
+        output_json_and_free(json_pack("{s:o}", "error", failure_json(failure)));
+    return failure->end;
 }
 
 /* ---- progress ---- */
@@ -237,6 +252,18 @@ static void print_number(const struct ctl *ctl, const char *name, int64_t n, str
         text_number(to, n, ctl->is_terminal && strcmp(name, "pid") != 0);
 }
 
+void output_backoff(struct buf *to, const json_t *value)
+{
+    struct backoff b = {
+        .kind = output_text(value, "kind").at,
+        .base_ms = output_number(value, "base_ms", 0),
+        .cap_ms = output_number(value, "cap_ms", 0),
+        .jitter_percent = output_number(value, "jitter_percent", 0),
+    };
+
+    backoff_print(to, &b);
+}
+
 /* Of texts, one or more. */
 static void print_list(const json_t *values, struct buf *to)
 {
@@ -262,7 +289,7 @@ static void print_value(const struct ctl *ctl, const char *name, const json_t *v
     else if (json_is_integer(value))
         print_number(ctl, name, json_integer_value(value), to);
     else if (json_is_object(value))
-        setting_backoff_print(to, value);
+        output_backoff(to, value);
     else if (json_is_string(json_array_get(value, 0)))
         print_list(value, to);
     else
@@ -272,7 +299,7 @@ static void print_value(const struct ctl *ctl, const char *name, const json_t *v
 /* Members whose names say too little without the API's description. */
 static const char *label_of(const char *name)
 {
-    static const char *const labels[][2] = {{"alone_ms", "without a leader for"},
+    static const char *const labels[][2] = {{"leaderless_ms", "without a leader for"},
                                             {"stale_ms", "without ZooKeeper for"},
                                             {"wanted", "wanted as leader"}};
 

@@ -11,6 +11,12 @@
 #include "node/ctl/ctl.h"
 #include "node/ctl/table.h"
 
+/* What to do about a failure, by the API's word; a row without a word ends a list. */
+struct advice {
+    const char *code;
+    const char *text;
+};
+
 /* Why something did not work: the exit code it leads to, the word for programs, the reason for
  * people, and what to do about it. */
 
@@ -39,6 +45,13 @@ json_t *failure_json(const struct failure *failure);
 
 /* Says on stderr what was tried (may be NULL), why it failed, and what to do. */
 void failure_say(const struct failure *failure, const char *what);
+
+/* The advice of `list` where it has one for the failure, else the usual one. */
+void failure_advise(struct failure *failure, const struct advice *list);
+
+/* Says it, and with --json prints it on stdout, too. Returns the end. */
+enum ctl_exit failure_tell(const struct ctl *ctl, const struct failure *failure,
+                           const char *what);
 
 /* "12,000 lines, 3,000/s": how far a long piece of work is, on a terminal's stderr, once it has
  * taken two seconds. Where stderr is no terminal nothing is shown. */
@@ -81,6 +94,9 @@ void output_job(const struct ctl *ctl, const json_t *job);
 /* Any object for people, a member a line; those of an object in it as "store up".
  * Lists of objects are left to the caller, and shown as "-". */
 void output_members(const struct ctl *ctl, const json_t *object);
+
+/* The API's backoff, in one word. */
+void output_backoff(struct buf *to, const json_t *value);
 
 /* Prints the finding's `message` and `advice`, for people. */
 void output_finding(const char *level, const json_t *finding);

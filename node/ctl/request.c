@@ -32,8 +32,6 @@ struct client_reply {
     char why[256]; /* no answer: the reason */
 };
 
-static void client_reply_fini(struct client_reply *reply);
-
 #define REPLY_MAX ((size_t)1 << 30)
 
 struct client {
@@ -231,7 +229,7 @@ static void conclude(CURL *curl, CURLcode result, struct transfer *t)
     reply->retry_after_s = retry_after;
 }
 
-/* `reply` is initialized here; client_reply_fini() ends it. */
+/* `reply` is initialized here; its body is the caller's. */
 static void client_call(struct client *client, const struct client_request *request,
                         struct client_reply *reply)
 {
@@ -251,11 +249,6 @@ static void client_call(struct client *client, const struct client_request *requ
     conclude(client->curl, result, &t);
     curl_slist_free_all(headers);
     buf_fini(&url);
-}
-
-static void client_reply_fini(struct client_reply *reply)
-{
-    buf_fini(&reply->body);
 }
 
 /* ---- request ---- */
@@ -299,13 +292,6 @@ void request_init(struct request *r, const char *method, const char *path, ...)
             buf_add_char(&r->path, *path);
     }
     va_end(segments);
-}
-
-void request_fini(struct request *r)
-{
-    buf_fini(&r->path);
-    json_decref(r->body);
-    r->body = NULL;
 }
 
 void request_add_query(struct request *r, const char *name, const char *value)
@@ -383,25 +369,24 @@ static void judge(const struct ctl *ctl, const struct request *r,
 
     is_good = read_answer(reply, answer);
     error = json_object_get(*answer, "error");
-    failure->retry_after_s = reply->retry_after_s;
     if (is_good && reply->code / 100 == 2 && is_expected(r, *answer))
         return;
     if (reply->code >= 400 && failure_is_ours(error, reply->code))
         failure_read(failure, error);
     else
         fail_foreign(failure, ctl, r, reply->code);
+    failure->retry_after_s = reply->retry_after_s;
     /* "May have happened" means nothing for a request that changes nothing. */
     if (failure->end == CTL_UNKNOWN && !r->is_write)
         failure->end = CTL_UNREACHABLE;
 }
 
-static enum ctl_exit fail_bad_segment(struct failure *failure, const char *code)
+static void fail_bad_segment(struct failure *failure, const char *code)
 {
     const char *what = strcmp(code, "bad_id") ? "topic" : "job id";
 
     failure_set(failure, CTL_USAGE, code,
                 "no %s is '.' or '..': in a path they mean another one", what);
-    return CTL_USAGE;
 }
 
 /* A pop may have found nothing; of a list every job may have been refused. */
@@ -420,60 +405,56 @@ static bool tells_of_change(const json_t *answer)
     return !results && (!jobs || json_array_size(jobs) > 0);
 }
 
-enum ctl_exit request_send(struct ctl *ctl, const struct request *r, json_t **answer,
-                           struct failure *failure)
+static void send_it(struct ctl *ctl, const struct request *r, const char *body, json_t **answer,
+                    struct failure *failure)
 {
-    char *body = r->body ? json_dumps(r->body, JSON_COMPACT) : NULL;
     struct client_request request = {
         .method = r->method,
         .path = buf_text((struct buf *)&r->path),
-        .body = body ? bytes_of_text(body) : BYTES(""),
+        .body = bytes_of_text(body),
         .is_write = r->is_write,
         .connect_ms = ctl->timeout_ms,
         .answer_ms = ctl->timeout_ms + r->wait_ms,
     };
     struct client_reply reply;
-    json_t *value = NULL;
 
-    if (r->body && !body)
-        abort();
-    *failure = (struct failure){.end = CTL_DONE};
-    if (r->bad_segment) {
-        free(body);
-        return fail_bad_segment(failure, r->bad_segment);
-    }
     client_call(ctl->client, &request, &reply);
     if (reply.outcome == CLIENT_ANSWERED)
-        judge(ctl, r, &reply, &value, failure);
+        judge(ctl, r, &reply, answer, failure);
     else
         fail_unanswered(failure, ctl, r, &reply);
-    client_reply_fini(&reply);
-    free(body);
-    if (failure->end == CTL_UNKNOWN)
-        failure->advice = r->advice;
+    buf_fini(&reply.body);
+}
+
+enum ctl_exit request_send(struct ctl *ctl, struct request *r, json_t **answer,
+                           struct failure *failure)
+{
+    char *body = must(r->body ? json_dumps(r->body, JSON_COMPACT) : strdup(""));
+    json_t *value = NULL;
+
+    *failure = (struct failure){.end = CTL_DONE};
+    if (r->bad_segment)
+        fail_bad_segment(failure, r->bad_segment);
+    else
+        send_it(ctl, r, body, &value, failure);
     if (r->is_write && failure->end == CTL_DONE && tells_of_change(value))
         ctl->has_changed = true;
+    failure_advise(failure, r->advice);
     if (failure->end == CTL_DONE)
         *answer = value;
     else
         json_decref(value);
+    free(body);
+    buf_fini(&r->path);
+    json_decref(r->body);
     return failure->end;
 }
 
-enum ctl_exit request_ask(struct ctl *ctl, const struct request *r, const char *what,
-                          json_t **answer)
+enum ctl_exit request_ask(struct ctl *ctl, struct request *r, const char *what, json_t **answer)
 {
     struct failure failure;
-    json_t *value = NULL;
 
-    if (request_send(ctl, r, &value, &failure) == CTL_DONE) {
-        *answer = value;
-        return CTL_DONE;
-    }
-    if (r->unavailable && !strcmp(failure.code, "unavailable"))
-        failure.advice = r->unavailable;
-    failure_say(&failure, what);
-    if (ctl->is_json)
-        output_json_and_free(json_pack("{s:o}", "error", failure_json(&failure)));
-    return failure.end;
+    return request_send(ctl, r, answer, &failure) == CTL_DONE
+               ? CTL_DONE
+               : failure_tell(ctl, &failure, what);
 }

@@ -33,9 +33,8 @@ struct request {
     struct buf path;
     json_t *body;        /* owned; NULL: none */
     const char *expects; /* a member of every good answer; NULL: good answers have no body */
-    const char *advice;  /* when it may have happened; NULL: as for jobs */
-    const char *unavailable; /* advice when the store is away; NULL: as for all */
-    int64_t wait_ms;         /* the node may take so long before it answers */
+    const struct advice *advice; /* when it fails; NULL: the usual one */
+    int64_t wait_ms;             /* the node may take so long before it answers */
     const char *bad_segment; /* "bad_topic", "bad_id": of the path, never sent; NULL: good */
     bool is_write;           /* anything that is not repeatable */
     bool has_query;          /* so far */
@@ -44,17 +43,17 @@ struct request {
 /* `path` is as in doc/http.md, "/v1/topics/%/jobs/%": for each % a segment follows, a
  * NUL-terminated text that is encoded here. A method other than GET is a write. */
 void request_init(struct request *r, const char *method, const char *path, ...);
-void request_fini(struct request *r);
 void request_add_query(struct request *r, const char *name, const char *value);
 void request_add_query_number(struct request *r, const char *name, int64_t value);
 
-/* Asks the node. On success `*answer` is the caller's: NULL for an empty one. Says nothing. */
-enum ctl_exit request_send(struct ctl *ctl, const struct request *r, json_t **answer,
+/* Asks the node, and ends the request. On success `*answer` is the caller's: NULL for an empty
+ * one. Says nothing. */
+enum ctl_exit request_send(struct ctl *ctl, struct request *r, json_t **answer,
                            struct failure *failure);
 
-/* Asks, and speaks up when it fails: on stderr, and with --json on stdout, too. `what`, unless
- * NULL, stands in front of the message. */
-enum ctl_exit request_ask(struct ctl *ctl, const struct request *r, const char *what,
+/* The same, and speaks up when it fails: on stderr, and with --json on stdout, too. `what`,
+ * unless NULL, stands in front of the message. */
+enum ctl_exit request_ask(struct ctl *ctl, struct request *r, const char *what,
                           json_t **answer);
 
 #endif

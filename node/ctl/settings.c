@@ -11,15 +11,14 @@
 
 static const char *const switches[] = {"false", "true", NULL};
 
-/* clang-format off */
-#define ROW_DURATION(word, max, help) {word, 0, OPTION_DURATION, "DURATION", help, 0, max, NULL}
-#define ROW_COUNT(word, max, help)    {word, 0, OPTION_COUNT, "N", help, 0, max, NULL}
-#define ROW_BACKOFF(word, max, help)  {word, 0, OPTION_BACKOFF, "BACKOFF", help, 0, 0, NULL}
-#define ROW_SWITCH(word, max, help)   {word, 0, OPTION_CHOICE, "SWITCH", help, .choices = switches}
-/* clang-format on */
+#define ROW_DURATION(most) OPTION_DURATION, "DURATION", .max = (most)
+#define ROW_COUNT(most)    OPTION_COUNT, "N", .max = (most)
+#define ROW_BACKOFF(most)  OPTION_BACKOFF, "BACKOFF"
+#define ROW_SWITCH(most)   OPTION_SWITCH, "SWITCH", .choices = switches
 
 const struct option_row setting_rows[] = {
-#define X(name, word, field, kind, bytes, max, built_in, help) ROW_##kind(word, max, help),
+#define X(name, word, field, kind, bytes, most, built_in, help) \
+    {word, 0, ROW_##kind(most), .text = help, .member = #field},
     TOPIC_SETTING_LIST(X)
 #undef X
         {0},
@@ -31,14 +30,9 @@ const struct option_row setting_rows[] = {
 TOPIC_SETTING_LIST(X)
 #undef X
 
-static const char *const members[SETTING_COUNT] = {
-#define X(name, word, field, ...) #field,
-    TOPIC_SETTING_LIST(X)
-#undef X
-};
-
-const char setting_advice[] =
-    "Look before you repeat it: 'dueqctl topic show TOPIC' shows what holds.";
+const struct advice setting_advice[] = {
+    {"unknown", "Look before you repeat it: 'dueqctl topic show TOPIC' shows what holds."},
+    {0}};
 
 const struct option_row *setting_find(const char *name, size_t len)
 {
@@ -50,7 +44,7 @@ const struct option_row *setting_find(const char *name, size_t len)
             buf_fini(&known);
             return row;
         }
-        if (bytes_equal(bytes_of(name, len), bytes_of_text(setting_member(row))))
+        if (bytes_equal(bytes_of(name, len), bytes_of_text(row->member)))
             nearest_offer_at(&nearest, row->name, 1);
         nearest_offer(&nearest, row->name);
         buf_printf(&known, "%s%s", known.len ? ", " : "", row->name);
@@ -65,60 +59,10 @@ const struct option_row *setting_find(const char *name, size_t len)
     return NULL;
 }
 
-const char *setting_member(const struct option_row *row)
-{
-    return members[row - setting_rows];
-}
-
-/* ---- backoff ---- */
-
-static void set_number(json_t *object, const char *name, int64_t number)
-{
-    if (number && json_object_set_new(object, name, json_integer(number)))
-        abort();
-}
-
-json_t *setting_backoff_json(const char *text)
-{
-    struct backoff b = {.kind = "none"};
-    json_t *object;
-
-    if (!backoff_parse(text, &b))
-        abort();
-    object = json_pack("{s:s}", "kind", b.kind);
-    set_number(object, "base_ms", b.base_ms);
-    set_number(object, "cap_ms", b.cap_ms);
-    set_number(object, "jitter_percent", b.jitter_percent);
-    return object;
-}
-
-void setting_backoff_print(struct buf *to, const json_t *value)
-{
-    struct backoff b = {
-        .kind = output_text(value, "kind").at,
-        .base_ms = output_number(value, "base_ms", 0),
-        .cap_ms = output_number(value, "cap_ms", 0),
-        .jitter_percent = output_number(value, "jitter_percent", 0),
-    };
-
-    backoff_print(to, &b);
-}
-
-/* ---- any ---- */
-
-json_t *setting_json(const struct option_row *row, const struct option_value *value)
-{
-    if (row->kind == OPTION_BACKOFF)
-        return setting_backoff_json(value->text);
-    if (row->kind == OPTION_CHOICE)
-        return json_boolean(value->number);
-    return json_integer(value->number);
-}
-
 void setting_print(struct buf *to, const struct option_row *row, const json_t *value)
 {
     if (json_is_object(value))
-        setting_backoff_print(to, value);
+        output_backoff(to, value);
     else if (json_is_boolean(value))
         buf_add_text(to, switches[json_is_true(value)]);
     else if (json_is_integer(value) && row->kind == OPTION_DURATION)
@@ -127,4 +71,67 @@ void setting_print(struct buf *to, const struct option_row *row, const json_t *v
         buf_printf(to, "%" PRId64, (int64_t)json_integer_value(value));
     else
         buf_add_char(to, '-');
+}
+
+/* ---- values in the API's form ---- */
+
+static void set_new(json_t *object, const char *name, json_t *value)
+{
+    if (json_object_set_new(object, name, value))
+        abort();
+}
+
+static void set_number(json_t *object, const char *name, int64_t number)
+{
+    if (number)
+        set_new(object, name, json_integer(number));
+}
+
+/* Its text was found good. */
+static json_t *backoff_json(const char *text)
+{
+    struct backoff b = {.kind = "none"};
+    json_t *object = json_object();
+
+    if (!backoff_parse(text, &b))
+        abort();
+    set_new(object, "kind", json_string(b.kind));
+    set_number(object, "base_ms", b.base_ms);
+    set_number(object, "cap_ms", b.cap_ms);
+    set_number(object, "jitter_percent", b.jitter_percent);
+    return object;
+}
+
+json_t *option_json(const struct option_row *row, const struct option_value *value)
+{
+    switch (row->kind) {
+    case OPTION_FLAG:
+        return json_true();
+    case OPTION_TEXT:
+    case OPTION_FILE:
+    case OPTION_CHOICE:
+    case OPTION_CHOICES:
+        return json_string(value->text);
+    case OPTION_SWITCH:
+        return json_boolean(value->number);
+    case OPTION_BACKOFF:
+        return backoff_json(value->text);
+    case OPTION_COUNT:
+    case OPTION_DURATION:
+    case OPTION_MOMENT:
+    case OPTION_PAST:
+        break;
+    }
+    return json_integer(value->number);
+}
+
+json_t *options_json(const struct option_row *rows, const struct arguments *arguments)
+{
+    json_t *object = json_object();
+
+    for (size_t i = 0; rows && rows[i].name; i++) {
+        if (rows[i].member && arguments->own[i].is_given)
+            set_new(object, rows[i].member, option_json(&rows[i], &arguments->own[i]));
+    }
+    return object;
 }

@@ -80,6 +80,15 @@ void table_add_duration(struct table *t, int64_t ms)
     add_cell(t, &cell);
 }
 
+void table_add_moment(struct table *t, int64_t ms)
+{
+    struct buf cell = BUF_INIT;
+
+    if (ms)
+        moment_print(&cell, ms);
+    add_cell(t, &cell);
+}
+
 static size_t width_of(const struct table *t, size_t column)
 {
     const char *name = t->columns[column].name;

@@ -45,6 +45,9 @@ void table_add_number(struct table *t, int64_t n);
 /* A duration; "-" where there is none: negative. */
 void table_add_duration(struct table *t, int64_t ms);
 
+/* A point in time; nothing where there is none: 0. */
+void table_add_moment(struct table *t, int64_t ms);
+
 /* The heading, the first time, and all rows that were added since the last time. No line ends
  * with blanks. */
 void table_print(struct table *t, FILE *to);

@@ -17,35 +17,21 @@ static const struct unit units[] = {
 
 #define UNITS (sizeof(units) / sizeof(units[0]))
 
-/* Returns behind the digits, or NULL where there are none or too many. */
-static const char *read_digits(const char *at, int64_t *value)
+/* The unit whose name is the whole run of letters here; UNITS: none. Takes it off. */
+static size_t take_unit(struct bytes *text)
 {
-    const char *begin = at;
-    int64_t v = 0;
+    size_t len = strcspn(text->at, "0123456789");
+    size_t i = 0;
 
-    for (; *at >= '0' && *at <= '9'; at++) {
-        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *at - '0', &v))
-            return NULL;
-    }
-    *value = v;
-    return at == begin ? NULL : at;
-}
-
-/* The index of the unit whose name is the whole run of letters here; UNITS: none. */
-static size_t find_unit(const char *at, size_t *len)
-{
-    size_t i;
-
-    *len = strcspn(at, "0123456789");
-    for (i = 0; i < UNITS; i++) {
-        if (strlen(units[i].name) == *len && !memcmp(at, units[i].name, *len))
-            break;
-    }
+    while (i < UNITS && !bytes_equal(bytes_of_text(units[i].name), bytes_of(text->at, len)))
+        i++;
+    *text = bytes_of(text->at + len, text->len - len);
     return i;
 }
 
 bool duration_parse(const char *text, int64_t *ms)
 {
+    struct bytes rest = bytes_of_text(text);
     int64_t sum = 0;
     size_t next = 0; /* units get smaller, so that none comes twice */
 
@@ -54,21 +40,18 @@ bool duration_parse(const char *text, int64_t *ms)
         return true;
     }
     do {
-        int64_t value = 0;
-        size_t len;
+        int64_t value;
         size_t unit;
 
-        text = read_digits(text, &value);
-        if (!text)
+        if (!bytes_take_digits(&rest, &value))
             return false;
-        unit = find_unit(text, &len);
+        unit = take_unit(&rest);
         if (unit == UNITS || unit < next ||
             __builtin_mul_overflow(value, units[unit].ms, &value) ||
             __builtin_add_overflow(sum, value, &sum))
             return false;
         next = unit + 1;
-        text += len;
-    } while (*text);
+    } while (rest.len);
     *ms = sum;
     return true;
 }
@@ -252,13 +235,10 @@ static bool parse_calendar(const char *at, int64_t *ms)
 
 static bool parse_ms(const char *text, int64_t *ms)
 {
-    int64_t v = 0;
+    struct bytes rest = bytes_of_text(text);
+    int64_t v;
 
-    if (strlen(text) > MS_DIGITS)
-        return false;
-    for (; *text; text++)
-        v = v * 10 + (*text - '0');
-    if (v < FIRST_MS)
+    if (rest.len > MS_DIGITS || !bytes_take_digits(&rest, &v) || v < FIRST_MS)
         return false;
     *ms = v;
     return true;

@@ -25,16 +25,17 @@ static void take_page(json_t *by_name, const json_t *page)
 }
 
 /* With several masters, one that is away makes the list without owners fail. */
-static const char unavailable[] =
-    "'dueqctl status' says what the node lacks; 'dueqctl topics --owners' lists the topics of "
-    "the buckets that are reached.";
+static const struct advice counts_advice[] = {
+    {"unavailable",
+     "'dueqctl status' says what the node lacks; 'dueqctl topics --owners' lists "
+     "the topics of the buckets that are reached."},
+    {0}};
 
 struct pages {
     struct ctl *ctl;
     const char *path;
-    const char *flag;        /* a parameter that is to be true; NULL: none */
-    const char *unavailable; /* advice; NULL: the usual one */
-    struct buf cursor;       /* of the next page; empty at the end */
+    bool has_owners;
+    struct buf cursor; /* of the next page; empty at the end */
     json_t *by_name;
     json_t *unreached;
 };
@@ -47,12 +48,13 @@ static enum ctl_exit fetch_page(struct pages *pages)
 
     request_init(&request, "GET", pages->path);
     request_add_query_number(&request, "limit", PAGE);
-    if (pages->flag)
-        request_add_query(&request, pages->flag, "true");
+    if (pages->has_owners)
+        request_add_query(&request, "owners", "true");
     if (pages->cursor.len)
         request_add_query(&request, "cursor", buf_text(&pages->cursor));
     request.expects = "topics";
-    request.unavailable = pages->unavailable;
+    if (!pages->has_owners && !strcmp(pages->path, TOPICS_COUNTS))
+        request.advice = counts_advice;
     end = request_ask(pages->ctl, &request, NULL, &page);
     buf_clear(&pages->cursor);
     if (end == CTL_DONE) {
@@ -61,7 +63,6 @@ static enum ctl_exit fetch_page(struct pages *pages)
         buf_add_bytes(&pages->cursor, output_text(page, "next"));
     }
     json_decref(page);
-    request_fini(&request);
     return end;
 }
 
@@ -92,48 +93,34 @@ static json_t *in_order(json_t *by_name)
     return sorted;
 }
 
-static void pages_fini(struct pages *pages)
+enum ctl_exit topics_fetch(struct ctl *ctl, const char *path, bool has_owners, json_t **all)
 {
-    buf_fini(&pages->cursor);
-    json_decref(pages->by_name);
-    json_decref(pages->unreached);
-}
-
-static enum ctl_exit fetch_pages(struct pages *pages)
-{
+    struct pages pages = {.ctl = ctl,
+                          .path = path,
+                          .has_owners = has_owners,
+                          .by_name = json_object(),
+                          .unreached = json_array()};
     enum ctl_exit end;
 
-    pages->by_name = json_object();
-    pages->unreached = json_array();
     do
-        end = fetch_page(pages);
-    while (end == CTL_DONE && pages->cursor.len);
-    return end;
-}
-
-enum ctl_exit topics_fetch(struct ctl *ctl, const char *path, json_t **topics)
-{
-    bool is_counts = !strcmp(path, "/v1/topics");
-    struct pages pages = {
-        .ctl = ctl, .path = path, .unavailable = is_counts ? unavailable : NULL};
-    enum ctl_exit end = fetch_pages(&pages);
-
-    if (end == CTL_DONE)
-        *topics = in_order(pages.by_name);
-    pages_fini(&pages);
-    return end;
-}
-
-enum ctl_exit topics_fetch_owners(struct ctl *ctl, json_t **all)
-{
-    struct pages pages = {.ctl = ctl, .path = "/v1/topics", .flag = "owners"};
-    enum ctl_exit end = fetch_pages(&pages);
-
+        end = fetch_page(&pages);
+    while (end == CTL_DONE && pages.cursor.len);
     if (end == CTL_DONE)
         *all = json_pack("{s:o, s:O}", "topics", in_order(pages.by_name), "unreached",
                          pages.unreached);
-    pages_fini(&pages);
+    buf_fini(&pages.cursor);
+    json_decref(pages.by_name);
+    json_decref(pages.unreached);
     return end;
+}
+
+enum ctl_exit topics_fetch_one(struct ctl *ctl, const char *name, json_t **topic)
+{
+    struct request request;
+
+    request_init(&request, "GET", "/v1/topics/%", name);
+    request.expects = "topic";
+    return request_ask(ctl, &request, name, topic);
 }
 
 void topics_add_pause(struct table *table, const json_t *topic)

@@ -5,10 +5,22 @@
 #include "base/log.h"
 #include "node/queue/core.h"
 
+#define FRESH_MS           5000
 #define LOSSES_PATIENCE_MS 60000 /* longest wait for a census */
+#define LOOK_MAX           20000
+#define NAMES_PER_ROW      4
 
-static const struct census *censuses_last(struct censuses *cs);
-static void censuses_outdate(struct censuses *cs);
+/* ---- the sum of many topics, and the largest of them ---- */
+
+/* Twice as many rows as are wanted in the end: when they are full the lesser half goes, so
+ * that a row costs little on the average and the loop never stands still for long. */
+#define TALLY_ROWS_MAX (2 * QUEUE_CENSUS_TOP_MAX)
+
+struct tally {
+    struct census sum; /* `top` is set by tally_finish */
+    unsigned count;
+    struct topic_count rows[TALLY_ROWS_MAX]; /* with names of their own */
+};
 
 static int64_t live(const struct topic_stats *s)
 {
@@ -89,6 +101,345 @@ static void tally_free(struct tally *t)
     free(t);
 }
 
+/* ---- its answers ---- */
+
+/* The last census that was finished; NULL: none yet. */
+static const struct census *find_last(struct censuses *cs)
+{
+    if (!cs->last)
+        return NULL;
+    cs->last->sum.age_ms = timers_now(cs->core->timers) - cs->last_mono_ms;
+    return &cs->last->sum;
+}
+
+static void answer(struct census_call *call, enum status status)
+{
+    struct censuses *cs = call->censuses;
+    struct core *core = cs->core;
+
+    list_remove(&call->link);
+    timer_disarm(core->timers, &call->timer);
+    call->status = status;
+    call->last = find_last(cs);
+    cs->count--;
+    call->on_done(call);
+    core->on_end(core);
+}
+
+static void on_time_over(struct timer *timer)
+{
+    answer(CONTAINER_OF(timer, struct census_call, timer), STATUS_UNAVAILABLE);
+}
+
+static void tell_over(struct later *later, struct list *link)
+{
+    struct census_call *call = CONTAINER_OF(link, struct census_call, link);
+
+    answer(call, call->status);
+}
+
+static void end_later(struct census_call *call, enum status status)
+{
+    struct censuses *cs = call->censuses;
+
+    list_remove(&call->link);
+    timer_disarm(cs->core->timers, &call->timer);
+    call->status = status;
+    later_add(&cs->over, &call->link);
+}
+
+static void end_all_later(struct censuses *cs, enum status status)
+{
+    struct list *link;
+
+    while ((link = list_first(&cs->waiting)))
+        end_later(CONTAINER_OF(link, struct census_call, link), status);
+}
+
+/* ---- the walk, page by page ---- */
+
+static unsigned minimum(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* An equal part for each turn that is left in this round; of the last bit one at least. */
+static unsigned share_of_left(const struct censuses *cs, unsigned left)
+{
+    unsigned share = left / cs->to_come;
+
+    return share ? share : 1;
+}
+
+static void on_page(struct op *op);
+
+static void ask_for_page(struct censuses *cs, const struct census_bucket *bucket)
+{
+    cs->page = (struct op){
+        .verb = OP_TOPICS, .on_done = on_page, .bucket = (unsigned)(bucket - cs->buckets)};
+    cs->page.in.topics.after = bytes_of(bucket->after, bucket->after_len);
+    cs->page.in.topics.limit = minimum(share_of_left(cs, cs->names_left), OP_TOPICS_MAX);
+    core_send(cs->core, &cs->page);
+}
+
+static bool is_away(const struct censuses *cs, const struct census_bucket *bucket)
+{
+    return core_is_away(cs->core, (unsigned)(bucket - cs->buckets));
+}
+
+/* A bucket that is out of reach has no turn. */
+static void begin_round(struct censuses *cs)
+{
+    LIST_EACH_SAFE (link, &cs->unfinished) {
+        if (is_away(cs, CONTAINER_OF(link, struct census_bucket, link))) {
+            list_remove(link);
+            cs->is_partial = true;
+        } else {
+            cs->to_come++;
+        }
+    }
+}
+
+/* The bucket whose turn it is. NULL: none is left. */
+static struct census_bucket *take_next(struct censuses *cs)
+{
+    for (;;) {
+        struct census_bucket *bucket;
+        struct list *link;
+
+        if (cs->to_come == 0)
+            begin_round(cs);
+        link = list_pop(&cs->unfinished);
+        if (!link)
+            return NULL;
+        bucket = CONTAINER_OF(link, struct census_bucket, link);
+        if (!is_away(cs, bucket))
+            return bucket;
+        cs->is_partial = true; /* it has gone since the round began */
+        cs->to_come--;
+    }
+}
+
+static void end_walk(struct censuses *cs, enum status status);
+
+static void go_on(struct censuses *cs)
+{
+    struct census_bucket *bucket = NULL;
+
+    if (cs->rows_left > 0 && cs->names_left > 0)
+        bucket = take_next(cs);
+    if (bucket)
+        ask_for_page(cs, bucket);
+    else
+        end_walk(cs, STATUS_OK);
+}
+
+/* At least one topic of each bucket. */
+static unsigned how_many_to_look_at(const struct core *core)
+{
+    unsigned wanted = core->options.census_topics;
+
+    if (wanted == 0)
+        wanted = LOOK_MAX;
+    return wanted > core->store->buckets ? wanted : core->store->buckets;
+}
+
+/* While none is under way, and a bucket is within reach. */
+static void begin_walk(struct censuses *cs)
+{
+    cs->core->stats.census_walks++;
+    cs->tally = tally_new();
+    cs->rows_left = how_many_to_look_at(cs->core);
+    cs->names_left = cs->rows_left * NAMES_PER_ROW;
+    cs->to_come = 0;
+    cs->is_partial = cs->is_walk_outdated = false;
+    list_init(&cs->unfinished);
+    for (unsigned i = 0; i < cs->core->store->buckets; i++) {
+        cs->buckets[i].after_len = 0;
+        list_append(&cs->unfinished, &cs->buckets[i].link);
+    }
+    go_on(cs);
+}
+
+static bool can_count(const struct censuses *cs)
+{
+    unsigned away = 0, buckets = cs->core->store->buckets;
+
+    for (unsigned i = 0; i < buckets; i++)
+        away += core_is_away(cs->core, i);
+    return cs->is_store_up && away < buckets;
+}
+
+static void keep(struct censuses *cs, struct tally *tally)
+{
+    tally->sum.is_whole = list_is_empty(&cs->unfinished) && !cs->is_partial;
+    tally_finish(tally);
+    tally_free(cs->last);
+    cs->last = tally;
+    cs->last_mono_ms = timers_now(cs->core->timers);
+    cs->is_outdated = false;
+}
+
+/* An outdated walk may have counted some buckets before the rollback. Calls that wait get the
+ * next one. */
+static void end_walk(struct censuses *cs, enum status status)
+{
+    struct tally *tally = cs->tally;
+    bool is_ok = status == STATUS_OK;
+
+    cs->tally = NULL;
+    if (is_ok && !cs->is_walk_outdated) {
+        keep(cs, tally);
+        end_all_later(cs, STATUS_OK);
+        return;
+    }
+    tally_free(tally);
+    if (!is_ok)
+        LOG_DEBUG("queue", "the census failed: %s", status_text(status));
+    if (is_ok && can_count(cs) && !list_is_empty(&cs->waiting))
+        begin_walk(cs);
+    else
+        end_all_later(cs, is_ok ? STATUS_UNAVAILABLE : status);
+}
+
+static bool has_good_names(const struct op *op)
+{
+    for (unsigned i = 0; i < op->out.topics.count; i++) {
+        if (op->out.topics.rows[i].topic.len > NAME_MAX_BYTES)
+            return false;
+    }
+    return op->out.topics.next.len <= NAME_MAX_BYTES;
+}
+
+static enum status check_page(const struct censuses *cs)
+{
+    if (cs->is_closing)
+        return STATUS_CANCELLED;
+    if (cs->page.status == STATUS_OK && !has_good_names(&cs->page))
+        return STATUS_STORE_ERROR;
+    return cs->page.status;
+}
+
+/* Counts as many topics as the bucket's share allows; the rest of the page will be asked for
+ * again, if at all. Returns the last name that was looked at; "" at the end. */
+static struct bytes count_page(struct censuses *cs)
+{
+    const struct op *op = &cs->page;
+    const struct topic_count *rows = op->out.topics.rows;
+    unsigned told = op->out.topics.count;
+    unsigned count = minimum(told, share_of_left(cs, cs->rows_left));
+    bool is_full = op->out.topics.next.len > 0 && count == told;
+
+    if (op->in.topics.after.len == 0)
+        cs->tally->sum.topics += (uint64_t)op->out.topics.total;
+    for (unsigned i = 0; i < count; i++)
+        tally_add(cs->tally, &rows[i]);
+    cs->rows_left -= count;
+    cs->names_left -= is_full ? op->in.topics.limit : count;
+    cs->to_come--;
+    return count < told ? rows[count - 1].topic : op->out.topics.next;
+}
+
+static void on_page(struct op *op)
+{
+    struct censuses *cs = CONTAINER_OF(op, struct censuses, page);
+    struct census_bucket *bucket = &cs->buckets[op->bucket];
+    enum status status = check_page(cs);
+    struct bytes next;
+
+    if (status != STATUS_OK) {
+        end_walk(cs, status);
+        return;
+    }
+    next = count_page(cs);
+    bucket->after_len = next.len;
+    if (next.len) {
+        memcpy(bucket->after, next.at, next.len);
+        list_append(&cs->unfinished, &bucket->link);
+    }
+    go_on(cs);
+}
+
+/* ---- what the queue calls ---- */
+
+static void take_in(struct censuses *cs, struct census_call *call)
+{
+    call->censuses = cs;
+    list_init(&call->link);
+    timer_init(&call->timer, on_time_over);
+    cs->count++;
+}
+
+static bool is_fresh(const struct censuses *cs)
+{
+    return cs->last && !cs->is_outdated &&
+           timers_now(cs->core->timers) - cs->last_mono_ms <= FRESH_MS;
+}
+
+void censuses_ask(struct censuses *cs, struct census_call *call)
+{
+    take_in(cs, call);
+    if (is_fresh(cs)) {
+        end_later(call, STATUS_OK);
+        return;
+    }
+    if (!can_count(cs)) {
+        end_later(call, STATUS_UNAVAILABLE);
+        return;
+    }
+    list_append(&cs->waiting, &call->link);
+    timer_arm(cs->core->timers, &call->timer, call->wait_ms);
+    if (!cs->tally)
+        begin_walk(cs);
+}
+
+void censuses_refuse(struct censuses *cs, struct census_call *call, enum status status)
+{
+    take_in(cs, call);
+    end_later(call, status);
+}
+
+void censuses_cancel(struct censuses *cs, struct census_call *call)
+{
+    end_later(call, STATUS_CANCELLED);
+}
+
+void censuses_set_store(struct censuses *cs, bool is_up)
+{
+    cs->is_store_up = is_up;
+}
+
+/* The store would hold the page until the bucket is back. */
+void censuses_set_bucket(struct censuses *cs, unsigned bucket)
+{
+    if (cs->tally && cs->page.bucket == bucket && core_is_away(cs->core, bucket))
+        core_abandon(cs->core, &cs->page);
+}
+
+void censuses_close(struct censuses *cs)
+{
+    cs->is_closing = true;
+    end_all_later(cs, STATUS_CANCELLED);
+}
+
+void censuses_init(struct censuses *cs, struct core *core)
+{
+    *cs = (struct censuses){.core = core};
+    cs->buckets = calloc(core->store->buckets, sizeof(*cs->buckets));
+    if (!cs->buckets)
+        abort();
+    list_init(&cs->waiting);
+    later_init(&cs->over, core->timers, tell_over);
+}
+
+void censuses_fini(struct censuses *cs)
+{
+    later_fini(&cs->over);
+    tally_free(cs->last);
+    tally_free(cs->tally);
+    free(cs->buckets);
+}
+
 /* ---- losses ---- */
 
 static uint64_t jobs_of(const struct census *census)
@@ -138,447 +489,13 @@ void losses_count(struct losses *l)
 {
     const struct census *last;
 
-    censuses_outdate(l->censuses);
+    l->censuses->is_outdated = l->censuses->is_walk_outdated = true;
     l->has_fallen_again = l->is_counting;
     if (l->is_counting)
         return;
-    last = censuses_last(l->censuses);
+    last = find_last(l->censuses);
     l->is_counting = true;
     l->before = last ? jobs_of(last) : 0;
     l->before_age_ms = last ? last->age_ms : -1;
     censuses_ask(l->censuses, &l->call);
-}
-
-/* ---- the walk ---- */
-
-#define LOOK_MAX      20000
-#define PAGE          25
-#define NAMES_PER_ROW 4
-
-static unsigned minimum(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
-}
-
-/* Takes an equal part for each bucket that is still to begin; of the last bit one at least. */
-static struct census_budget take_share(struct census_walk *w)
-{
-    struct census_budget share = {.rows = w->left.rows / w->to_begin,
-                                  .names = w->left.names / w->to_begin};
-
-    share.rows += share.rows == 0;
-    share.names += share.names == 0;
-    w->left.rows -= share.rows;
-    w->left.names -= share.names;
-    return share;
-}
-
-static void on_page(struct op *op);
-
-static void ask_for_page(struct census_lane *lane)
-{
-    struct census_bucket *bucket = lane->bucket;
-
-    lane->op = (struct op){.verb = OP_TOPICS, .on_done = on_page, .bucket = bucket->number};
-    lane->op.in.topics.after = bytes_of(bucket->after, bucket->after_len);
-    lane->op.in.topics.limit = minimum(lane->left.names, PAGE);
-    lane->is_asking = true;
-    core_send(lane->walk->core, &lane->op);
-}
-
-static void begin_bucket(struct census_lane *lane)
-{
-    struct census_walk *w = lane->walk;
-
-    lane->bucket = CONTAINER_OF(list_pop(&w->unfinished), struct census_bucket, link);
-    lane->left = take_share(w);
-    w->to_begin--;
-    ask_for_page(lane);
-}
-
-static bool can_begin(const struct census_walk *w)
-{
-    return w->to_begin > 0 && w->left.rows > 0 && w->left.names > 0;
-}
-
-static void begin_round(struct census_walk *w)
-{
-    w->to_begin = 0;
-    LIST_EACH (link, &w->unfinished)
-        w->to_begin++;
-    for (w->walking = 0; w->walking < CENSUS_LANES && can_begin(w); w->walking++)
-        begin_bucket(&w->lanes[w->walking]);
-}
-
-/* Calls out last. */
-static void end(struct census_walk *w)
-{
-    struct tally *tally = w->tally;
-
-    w->tally = NULL;
-    if (w->failure == STATUS_OK) {
-        tally->sum.is_whole = list_is_empty(&w->unfinished) && !w->is_partial;
-        tally_finish(tally);
-    } else {
-        LOG_DEBUG("queue", "the census failed: %s", status_text(w->failure));
-        tally_free(tally);
-        tally = NULL;
-    }
-    w->on_end(w, w->failure, tally);
-}
-
-/* The last lane home sees whether some buckets were cut off, and others have left budget. */
-static void come_home(struct census_walk *w)
-{
-    if (--w->walking > 0)
-        return;
-    if (w->failure == STATUS_OK)
-        begin_round(w);
-    if (w->walking == 0)
-        end(w);
-}
-
-static bool has_good_names(const struct op *op)
-{
-    for (unsigned i = 0; i < op->out.topics.count; i++) {
-        if (op->out.topics.rows[i].topic.len > NAME_MAX_BYTES)
-            return false;
-    }
-    return op->out.topics.next.len <= NAME_MAX_BYTES;
-}
-
-static enum status check_page(const struct census_walk *w, const struct op *op)
-{
-    if (w->is_closing)
-        return STATUS_CANCELLED;
-    if (op->status == STATUS_OK && !has_good_names(op))
-        return STATUS_STORE_ERROR;
-    return op->status;
-}
-
-/* Counts as many topics as the share allows; the rest of the page will be asked for again, if
- * at all. Returns the last name that was looked at; "" at the end. */
-static struct bytes count_page(struct census_lane *lane)
-{
-    const struct op *op = &lane->op;
-    const struct topic_count *rows = op->out.topics.rows;
-    struct tally *tally = lane->walk->tally;
-    unsigned told = op->out.topics.count, count = minimum(told, lane->left.rows);
-    bool is_full = op->out.topics.next.len > 0 && count == told;
-
-    if (op->in.topics.after.len == 0)
-        tally->sum.topics += (uint64_t)op->out.topics.total;
-    for (unsigned i = 0; i < count; i++)
-        tally_add(tally, &rows[i]);
-    lane->left.rows -= count;
-    lane->left.names -= is_full ? op->in.topics.limit : count;
-    return count < told ? rows[count - 1].topic : op->out.topics.next;
-}
-
-/* Its share is used up, or all its topics were looked at. */
-static void leave_bucket(struct census_lane *lane)
-{
-    struct census_walk *w = lane->walk;
-
-    w->left.rows += lane->left.rows;
-    w->left.names += lane->left.names;
-    if (lane->bucket->after_len)
-        list_append(&w->unfinished, &lane->bucket->link);
-}
-
-static void go_on(struct census_lane *lane, struct bytes next)
-{
-    struct census_bucket *bucket = lane->bucket;
-
-    bucket->after_len = next.len;
-    if (next.len)
-        memcpy(bucket->after, next.at, next.len);
-    if (next.len && lane->left.rows && lane->left.names) {
-        ask_for_page(lane);
-        return;
-    }
-    leave_bucket(lane);
-    if (can_begin(lane->walk))
-        begin_bucket(lane);
-    else
-        come_home(lane->walk);
-}
-
-static void on_page(struct op *op)
-{
-    struct census_lane *lane = CONTAINER_OF(op, struct census_lane, op);
-    struct census_walk *w = lane->walk;
-
-    lane->is_asking = false;
-    if (w->failure == STATUS_OK)
-        w->failure = check_page(w, op);
-    if (w->failure != STATUS_OK) {
-        come_home(w);
-        return;
-    }
-    go_on(lane, count_page(lane));
-}
-
-/* At least one topic of each bucket. */
-static unsigned how_many_to_look_at(const struct core *core)
-{
-    unsigned wanted = core->options.census_topics;
-
-    if (wanted == 0)
-        wanted = LOOK_MAX;
-    return wanted > core->store->buckets ? wanted : core->store->buckets;
-}
-
-/* All buckets but those out of reach. */
-static void list_buckets(struct census_walk *w)
-{
-    w->is_partial = false;
-    list_init(&w->unfinished);
-    for (unsigned i = 0; i < w->core->store->buckets; i++) {
-        struct census_bucket *bucket = &w->buckets[i];
-
-        w->is_partial |= core_is_away(w->core, i);
-        bucket->number = i;
-        bucket->after_len = 0;
-        if (!core_is_away(w->core, i))
-            list_append(&w->unfinished, &bucket->link);
-    }
-}
-
-/* While nobody walks, and a bucket is within reach. on_end comes later, once. */
-static void census_walk_begin(struct census_walk *w)
-{
-    w->core->stats.census_walks++;
-    w->tally = tally_new();
-    w->left.rows = how_many_to_look_at(w->core);
-    w->left.names = w->left.rows * NAMES_PER_ROW;
-    w->failure = STATUS_OK;
-    list_buckets(w);
-    begin_round(w);
-}
-
-/* core_is_away() has changed: a page that the store would hold until the bucket is back is
- * abandoned. */
-static void census_walk_set_bucket(struct census_walk *w, unsigned bucket)
-{
-    for (unsigned i = 0; i < CENSUS_LANES; i++) {
-        struct census_lane *lane = &w->lanes[i];
-
-        if (lane->is_asking && lane->op.bucket == bucket && core_is_away(w->core, bucket))
-            core_abandon(w->core, &lane->op);
-    }
-}
-
-static bool census_walk_is_under_way(const struct census_walk *w)
-{
-    return w->tally != NULL;
-}
-
-/* It ends with the pages under way, CANCELLED. */
-static void census_walk_close(struct census_walk *w)
-{
-    w->is_closing = true;
-}
-
-static void census_walk_init(struct census_walk *w, struct core *core,
-                             void (*on_end)(struct census_walk *w, enum status status,
-                                            struct tally *tally))
-{
-    *w = (struct census_walk){.core = core, .on_end = on_end};
-    w->buckets = calloc(core->store->buckets, sizeof(*w->buckets));
-    if (!w->buckets)
-        abort();
-    for (unsigned i = 0; i < CENSUS_LANES; i++)
-        w->lanes[i].walk = w;
-}
-
-static void census_walk_fini(struct census_walk *w)
-{
-    tally_free(w->tally);
-    free(w->buckets);
-}
-
-/* ---- census ---- */
-
-#define FRESH_MS 5000
-
-/* The last one that was finished; NULL: none yet. */
-static const struct census *censuses_last(struct censuses *cs)
-{
-    if (!cs->last)
-        return NULL;
-    cs->last->sum.age_ms = timers_now(cs->core->timers) - cs->last_mono_ms;
-    return &cs->last->sum;
-}
-
-/* The last census is outdated, however young, and so is the one being counted.
- */
-static void censuses_outdate(struct censuses *cs)
-{
-    cs->is_outdated = true;
-    cs->is_walk_outdated = census_walk_is_under_way(&cs->walk);
-}
-
-/* ---- answering ---- */
-
-static void answer(struct census_call *call, enum status status)
-{
-    struct censuses *cs = call->censuses;
-    struct core *core = cs->core;
-
-    list_remove(&call->link);
-    timer_disarm(core->timers, &call->timer);
-    call->status = status;
-    call->last = censuses_last(cs);
-    cs->count--;
-    call->on_done(call);
-    core->on_end(core);
-}
-
-static void on_time_over(struct timer *timer)
-{
-    answer(CONTAINER_OF(timer, struct census_call, timer), STATUS_UNAVAILABLE);
-}
-
-static void tell_over(struct later *later, struct list *link)
-{
-    struct census_call *call = CONTAINER_OF(link, struct census_call, link);
-
-    answer(call, call->status);
-}
-
-static void end_later(struct census_call *call, enum status status)
-{
-    struct censuses *cs = call->censuses;
-
-    list_remove(&call->link);
-    timer_disarm(cs->core->timers, &call->timer);
-    call->status = status;
-    later_add(&cs->over, &call->link);
-}
-
-static void end_all_later(struct censuses *cs, enum status status)
-{
-    struct list *link;
-
-    while ((link = list_first(&cs->waiting)))
-        end_later(CONTAINER_OF(link, struct census_call, link), status);
-}
-
-static void begin(struct censuses *cs)
-{
-    cs->is_walk_outdated = false;
-    census_walk_begin(&cs->walk);
-}
-
-static bool can_count(const struct censuses *cs)
-{
-    unsigned away = 0, buckets = cs->core->store->buckets;
-
-    for (unsigned i = 0; i < buckets; i++)
-        away += core_is_away(cs->core, i);
-    return cs->is_store_up && away < buckets;
-}
-
-/* The walk may have counted some buckets before the rollback. Waiting calls get the next
- * one. */
-static void walk_again(struct censuses *cs, struct tally *tally)
-{
-    tally_free(tally);
-    if (!can_count(cs))
-        end_all_later(cs, STATUS_UNAVAILABLE);
-    else if (!list_is_empty(&cs->waiting))
-        begin(cs);
-}
-
-static void on_walk_end(struct census_walk *w, enum status status, struct tally *tally)
-{
-    struct censuses *cs = CONTAINER_OF(w, struct censuses, walk);
-
-    if (tally && cs->is_walk_outdated) {
-        walk_again(cs, tally);
-        return;
-    }
-    if (tally) {
-        tally_free(cs->last);
-        cs->last = tally;
-        cs->last_mono_ms = timers_now(cs->core->timers);
-        cs->is_outdated = false;
-    }
-    end_all_later(cs, status);
-}
-
-/* ---- what the queue calls ---- */
-
-static void take_in(struct censuses *cs, struct census_call *call)
-{
-    call->censuses = cs;
-    list_init(&call->link);
-    timer_init(&call->timer, on_time_over);
-    cs->count++;
-}
-
-static bool is_fresh(const struct censuses *cs)
-{
-    return cs->last && !cs->is_outdated &&
-           timers_now(cs->core->timers) - cs->last_mono_ms <= FRESH_MS;
-}
-
-void censuses_ask(struct censuses *cs, struct census_call *call)
-{
-    take_in(cs, call);
-    if (is_fresh(cs)) {
-        end_later(call, STATUS_OK);
-        return;
-    }
-    if (!can_count(cs)) {
-        end_later(call, STATUS_UNAVAILABLE);
-        return;
-    }
-    list_append(&cs->waiting, &call->link);
-    timer_arm(cs->core->timers, &call->timer, call->wait_ms);
-    if (!census_walk_is_under_way(&cs->walk))
-        begin(cs);
-}
-
-void censuses_refuse(struct censuses *cs, struct census_call *call, enum status status)
-{
-    take_in(cs, call);
-    end_later(call, status);
-}
-
-void censuses_cancel(struct censuses *cs, struct census_call *call)
-{
-    end_later(call, STATUS_CANCELLED);
-}
-
-void censuses_set_store(struct censuses *cs, bool is_up)
-{
-    cs->is_store_up = is_up;
-}
-
-void censuses_set_bucket(struct censuses *cs, unsigned bucket)
-{
-    census_walk_set_bucket(&cs->walk, bucket);
-}
-
-void censuses_close(struct censuses *cs)
-{
-    census_walk_close(&cs->walk);
-    end_all_later(cs, STATUS_CANCELLED);
-}
-
-void censuses_init(struct censuses *cs, struct core *core)
-{
-    *cs = (struct censuses){.core = core};
-    list_init(&cs->waiting);
-    later_init(&cs->over, core->timers, tell_over);
-    census_walk_init(&cs->walk, core, on_walk_end);
-}
-
-void censuses_fini(struct censuses *cs)
-{
-    later_fini(&cs->over);
-    tally_free(cs->last);
-    census_walk_fini(&cs->walk);
 }

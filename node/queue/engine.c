@@ -1,6 +1,10 @@
 #include "node/queue/engine.h"
 
+#include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
+
+#include "base/log.h"
 
 static struct queue *queue_of(struct core *core)
 {
@@ -28,8 +32,9 @@ static void count_death(struct queue_stats *stats, const struct op *op)
 
 /* The event became its topic's first. A node that does not scan the topic tells the one that
  * does. */
-static void note_event(struct queue *q, unsigned bucket, struct bytes topic, int64_t wait_ms)
+static void on_event(void *arg, unsigned bucket, struct bytes topic, int64_t wait_ms)
 {
+    struct queue *q = arg;
     unsigned share = share_of(topic);
 
     scanner_note(&q->scanner, bucket, share, wait_ms);
@@ -43,7 +48,7 @@ static void after_answer(struct core *core, const struct op *op)
 
     leadership_after(&q->leadership, op);
     if (op->wait_ms >= 0)
-        note_event(q, op->bucket, op->topic, op->wait_ms);
+        on_event(q, op->bucket, op->topic, op->wait_ms);
     deliveries_after(&q->deliveries, op);
     settings_reader_after(&q->settings_reader, op);
     history_after(&q->history, op);
@@ -52,7 +57,192 @@ static void after_answer(struct core *core, const struct op *op)
 
 static void on_end(struct core *core)
 {
-    lifecycle_check_stopped(queue_of(core));
+    engine_check_stopped(queue_of(core));
+}
+
+/* ---- standing by, active, stopped ---- */
+
+static void enter_lifecycle(struct queue *q, enum lifecycle_state state)
+{
+    static const char *const words[LIFECYCLE_STATE_COUNT] = {
+        [LIFECYCLE_STANDBY] = "STANDBY",
+        [LIFECYCLE_ACTIVE] = "ACTIVE",
+        [LIFECYCLE_STOPPING] = "STOPPING",
+        [LIFECYCLE_STOPPED] = "STOPPED",
+    };
+
+    LOG_DEBUG("queue", "%s -> %s", words[q->life.state], words[state]);
+    q->life.state = state;
+}
+
+static bool is_sharing(const struct queue *q)
+{
+    return q->scanner.shares != NULL;
+}
+
+/* ---- the work of one node at a time ---- */
+
+/* Also for an open bucket: after the store was away all are looked at. */
+static void on_open(struct leadership *l, unsigned bucket)
+{
+    struct queue *q = CONTAINER_OF(l, struct queue, leadership);
+
+    if (!is_sharing(q))
+        scanner_begin(&q->scanner, bucket);
+    if (!q->reconciler.is_active)
+        reconciler_set_active(&q->reconciler, true);
+}
+
+static void on_shut(struct leadership *l, unsigned bucket)
+{
+    struct queue *q = CONTAINER_OF(l, struct queue, leadership);
+
+    if (!is_sharing(q))
+        scanner_end(&q->scanner, bucket);
+}
+
+static void on_leadership_end(struct leadership *l)
+{
+    struct queue *q = CONTAINER_OF(l, struct queue, leadership);
+
+    reconciler_set_active(&q->reconciler, false);
+}
+
+static void on_fenced(struct leadership *l)
+{
+    struct queue *q = CONTAINER_OF(l, struct queue, leadership);
+
+    if (q->life.state == LIFECYCLE_ACTIVE)
+        enter_lifecycle(q, LIFECYCLE_STANDBY);
+}
+
+void queue_activate(struct queue *q)
+{
+    static const struct queue_leader alone = {.token = {"", 0}};
+
+    queue_lead(q, &alone);
+}
+
+void queue_lead(struct queue *q, const struct queue_leader *leader)
+{
+    if (q->life.state != LIFECYCLE_STANDBY)
+        return;
+    enter_lifecycle(q, LIFECYCLE_ACTIVE);
+    if (!is_sharing(q))
+        LOG_AT(q->leadership.seen_len ? LEVEL_DEBUG : LEVEL_INFO, "queue",
+               "moving what is due, in %u buckets", q->core.store->buckets);
+    leadership_begin(&q->leadership, leader);
+}
+
+unsigned queue_divided(const struct queue *q, struct bytes *seen)
+{
+    return leadership_divided(&q->leadership, seen);
+}
+
+bool queue_has_led(const struct queue *q)
+{
+    return q->leadership.is_on && q->leadership.has_led;
+}
+
+void queue_deactivate(struct queue *q)
+{
+    if (engine_is_over(q))
+        return;
+    if (q->life.state == LIFECYCLE_ACTIVE)
+        enter_lifecycle(q, LIFECYCLE_STANDBY);
+    leadership_end(&q->leadership);
+}
+
+/* ---- all nodes scan ---- */
+
+static void scan_if_reached(struct queue *q, unsigned bucket)
+{
+    if (core_is_away(&q->core, bucket))
+        scanner_end(&q->scanner, bucket);
+    else
+        scanner_begin(&q->scanner, bucket);
+}
+
+static void scan_all_reached(struct queue *q)
+{
+    for (unsigned i = 0; i < q->core.store->buckets; i++)
+        scan_if_reached(q, i);
+}
+
+void queue_share(struct queue *q, const struct shares_view *view)
+{
+    bool is_first = !is_sharing(q);
+
+    if (engine_is_over(q))
+        return;
+    LOG_INFO("queue", "view %" PRIu64 ": %u nodes scan", view->number, view->count);
+    hints_share(&q->hints);
+    scanner_share(&q->scanner, view);
+    if (is_first)
+        scan_all_reached(q);
+}
+
+struct shares *queue_shares(struct queue *q)
+{
+    return q->scanner.shares;
+}
+
+/* ---- the stop ---- */
+
+bool engine_is_over(const struct queue *q)
+{
+    return q->life.state >= LIFECYCLE_STOPPING;
+}
+
+static void take_nothing_new(struct queue *q)
+{
+    leadership_close(&q->leadership);
+    scanner_end_all(&q->scanner);
+    waiters_cancel_all(&q->waiters);
+    feed_cancel_all(&q->feed);
+    censuses_close(&q->censuses);
+    sweeps_cancel_all(&q->sweeps);
+    traces_cancel_all(&q->traces);
+    reconciler_close(&q->reconciler);
+    settings_reader_close(&q->settings_reader);
+    deliveries_close(&q->deliveries);
+}
+
+static bool is_idle(const struct queue *q)
+{
+    return core_is_idle(&q->core) && q->waiters.count == 0 && q->feed.count == 0 &&
+           q->censuses.count == 0 && sweeps_are_idle(&q->sweeps) &&
+           traces_are_idle(&q->traces) && deliveries_are_idle(&q->deliveries);
+}
+
+void queue_stop(struct queue *q, void (*on_stopped)(void *arg), void *arg)
+{
+    assert(!engine_is_over(q));
+    enter_lifecycle(q, LIFECYCLE_STOPPING);
+    q->life.on_stopped = on_stopped;
+    q->life.stopped_arg = arg;
+    take_nothing_new(q);
+    engine_check_stopped(q);
+}
+
+void engine_check_stopped(struct queue *q)
+{
+    if (q->life.state != LIFECYCLE_STOPPING || timer_is_armed(&q->life.stopped))
+        return;
+    if (q->deliveries.pending_count > 0)
+        deliveries_flush(&q->deliveries);
+    history_flush(&q->history);
+    if (is_idle(q))
+        timer_arm(q->core.timers, &q->life.stopped, 0);
+}
+
+static void on_idle(struct timer *timer)
+{
+    struct queue *q = CONTAINER_OF(timer, struct queue, life.stopped);
+
+    enter_lifecycle(q, LIFECYCLE_STOPPED);
+    if (q->life.on_stopped)
+        q->life.on_stopped(q->life.stopped_arg);
 }
 
 /* ---- what the store says unasked ---- */
@@ -78,11 +268,6 @@ static void on_hint(void *arg, unsigned bucket, unsigned share, int64_t wait_ms)
     scanner_hear(&q->scanner, bucket, share, wait_ms);
 }
 
-static void on_event(void *arg, unsigned bucket, struct bytes topic, int64_t wait_ms)
-{
-    note_event(arg, bucket, topic, wait_ms);
-}
-
 static void on_up(void *arg)
 {
     struct queue *q = arg;
@@ -94,10 +279,12 @@ static void on_up(void *arg)
     censuses_set_store(&q->censuses, true);
     waiters_wake_all(&q->waiters);
     leadership_set_store(&q->leadership, true);
-    lifecycle_on_up(q);
+    if (is_sharing(q) && !engine_is_over(q))
+        scan_all_reached(q);
 }
 
-/* The store holds what is sent meanwhile, or fails it. */
+/* The store holds what is sent meanwhile, or fails it. Where all nodes scan the scans go on:
+ * the store may answer all the same, and only lack wake-ups for this node. */
 static void on_down(void *arg)
 {
     struct queue *q = arg;
@@ -117,7 +304,8 @@ static void on_bucket(void *arg, unsigned bucket, bool is_reached)
     censuses_set_bucket(&q->censuses, bucket);
     waiters_set_bucket(&q->waiters, bucket);
     leadership_set_bucket(&q->leadership, bucket);
-    lifecycle_on_bucket(q, bucket);
+    if (is_sharing(q) && !engine_is_over(q))
+        scan_if_reached(q, bucket);
 }
 
 /* The scanner does without missed hints: the safety scan makes up for them. */
@@ -153,12 +341,12 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     q->core.before = before_send;
     q->core.after = after_answer;
     q->core.on_end = on_end;
-    lifecycle_init(q);
+    timer_init(&q->life.stopped, on_idle);
     leadership_init(&q->leadership, &q->core);
-    q->leadership.on_open = lifecycle_open_bucket;
-    q->leadership.on_shut = lifecycle_shut_bucket;
-    q->leadership.on_end = lifecycle_end_leadership;
-    q->leadership.on_fenced = lifecycle_fenced;
+    q->leadership.on_open = on_open;
+    q->leadership.on_shut = on_shut;
+    q->leadership.on_end = on_leadership_end;
+    q->leadership.on_fenced = on_fenced;
     scanner_init(&q->scanner, &q->core);
     hints_init(&q->hints, &q->core);
     feed_init(&q->feed, &q->core);
@@ -206,7 +394,7 @@ void queue_free(struct queue *q)
     history_fini(&q->history);
     settings_cache_fini(&q->settings);
     owners_fini(&q->owners);
-    lifecycle_fini(q);
+    timer_disarm(q->core.timers, &q->life.stopped);
     core_fini(&q->core);
     q->core.store->events = (struct store_events){0};
     free(q);

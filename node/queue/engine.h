@@ -1,8 +1,8 @@
 /* The engine's parts, put together: what stands behind a `struct queue`.
  *
- * queue.c, the front door, hands each request to its part; engine.c makes the parts, and tells
- * them of each other's operations and of what the store says unasked; leadership.c says when
- * they work. The parts themselves know core.h, and not this.
+ * queue.c, the front door, hands each request to its part; engine.c makes the parts, tells them
+ * of each other's operations and of what the store says unasked, and says when they work. The
+ * parts themselves know core.h, and not this.
  */
 #ifndef DUEQ_NODE_QUEUE_ENGINE_H
 #define DUEQ_NODE_QUEUE_ENGINE_H
@@ -10,15 +10,49 @@
 #include "node/queue/census.h"
 #include "node/queue/core.h"
 #include "node/queue/deliveries.h"
-#include "node/queue/leadership.h"
 #include "node/queue/feed.h"
-#include "node/queue/scanner.h"
 #include "node/queue/history.h"
+#include "node/queue/leadership.h"
 #include "node/queue/owners.h"
 #include "node/queue/reconciler.h"
+#include "node/queue/scanner.h"
 #include "node/queue/settings.h"
 #include "node/queue/sweeps.h"
 #include "node/queue/waiters.h"
+
+/* When the engine works: standing by, active, stopped.
+ *
+ *   STANDBY <---------------> ACTIVE
+ *      |  activate, deactivate   |
+ *      +-------> STOPPING <------+
+ *                   |  all that was asked is answered, nothing is in flight
+ *                   v
+ *                STOPPED: on_stopped was called
+ *
+ * Operations of consumers and producers are done in STANDBY and ACTIVE alike: they are atomic
+ * scripts, which any node may run. Scans and repairs, the work of one node at a time, are done
+ * in ACTIVE only; all else of the leadership begins and ends where they do (leadership.h).
+ *
+ * Where all nodes scan (queue_share) the scans go on in both, each bucket while the store
+ * reaches it, and the leadership is the repairs alone.
+ *
+ * STOPPING takes nothing new. Consumers that wait are answered at once, and what was handed
+ * out is confirmed.
+ */
+enum lifecycle_state {
+    LIFECYCLE_STANDBY,
+    LIFECYCLE_ACTIVE,
+    LIFECYCLE_STOPPING,
+    LIFECYCLE_STOPPED,
+    LIFECYCLE_STATE_COUNT,
+};
+
+struct lifecycle {
+    enum lifecycle_state state;
+    struct timer stopped; /* calls on_stopped in a turn of its own */
+    void (*on_stopped)(void *arg);
+    void *stopped_arg;
+};
 
 struct queue {
     struct core core;
@@ -39,5 +73,11 @@ struct queue {
     struct settings_reader settings_reader;
     struct sweeps sweeps;
 };
+
+/* Are new requests refused with SHUTTING_DOWN? */
+bool engine_is_over(const struct queue *q);
+
+/* Something has ended: perhaps it was the last that a stop waits for. */
+void engine_check_stopped(struct queue *q);
 
 #endif

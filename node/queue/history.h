@@ -73,7 +73,6 @@ void history_flush(struct history *h);
 
 #define TRACES_MAX 16 /* at once; one more is TOO_MANY_TRACES */
 
-struct core;
 struct history;
 struct trace;
 

@@ -1,14 +1,11 @@
 #include "node/queue/leadership.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "node/queue/core.h"
-#include "node/queue/engine.h"
-#include "node/queue/scanner.h"
 
 enum led_state { LED_SHUT, LED_ASSERTING, LED_OPEN };
 enum led_answer { LED_NONE, LED_TAKES, LED_REFUSES };
@@ -282,7 +279,7 @@ void leadership_after(struct leadership *l, const struct op *op)
 
 /* ---- its begin and its end ---- */
 
-static void leadership_begin(struct leadership *l, const struct queue_leader *leader)
+void leadership_begin(struct leadership *l, const struct queue_leader *leader)
 {
     assert(!l->is_on && leader->token.len <= sizeof(l->token));
     l->leader = *leader;
@@ -299,7 +296,7 @@ static void leadership_begin(struct leadership *l, const struct queue_leader *le
     begin_all(l);
 }
 
-static void leadership_end(struct leadership *l)
+void leadership_end(struct leadership *l)
 {
     turn_off(l);
     l->is_draining = true;
@@ -307,7 +304,7 @@ static void leadership_end(struct leadership *l)
         tell_soon(l);
 }
 
-static void leadership_close(struct leadership *l)
+void leadership_close(struct leadership *l)
 {
     leadership_end(l);
     l->is_draining = false;
@@ -351,216 +348,4 @@ void leadership_fini(struct leadership *l)
     timer_disarm(timers_of(l), &l->again);
     timer_disarm(timers_of(l), &l->news);
     free(l->buckets);
-}
-
-/* ---- lifecycle ---- */
-
-static void enter_lifecycle(struct queue *q, enum lifecycle_state state)
-{
-    static const char *const words[LIFECYCLE_STATE_COUNT] = {
-        [LIFECYCLE_STANDBY] = "STANDBY",
-        [LIFECYCLE_ACTIVE] = "ACTIVE",
-        [LIFECYCLE_STOPPING] = "STOPPING",
-        [LIFECYCLE_STOPPED] = "STOPPED",
-    };
-
-    LOG_DEBUG("queue", "%s -> %s", words[q->life.state], words[state]);
-    q->life.state = state;
-}
-
-/* ---- the leadership of one node at a time ---- */
-
-static struct queue *queue_of(struct leadership *l)
-{
-    return CONTAINER_OF(l, struct queue, leadership);
-}
-
-static bool is_sharing(const struct queue *q)
-{
-    return q->scanner.sharing != NULL;
-}
-
-/* Also for an open bucket: after the store was away all are looked at. */
-void lifecycle_open_bucket(struct leadership *l, unsigned bucket)
-{
-    struct queue *q = queue_of(l);
-
-    if (!is_sharing(q))
-        scanner_begin(&q->scanner, bucket);
-    if (!q->reconciler.is_active)
-        reconciler_set_active(&q->reconciler, true);
-}
-
-void lifecycle_shut_bucket(struct leadership *l, unsigned bucket)
-{
-    struct queue *q = queue_of(l);
-
-    if (!is_sharing(q))
-        scanner_end(&q->scanner, bucket);
-}
-
-void lifecycle_end_leadership(struct leadership *l)
-{
-    reconciler_set_active(&queue_of(l)->reconciler, false);
-}
-
-void lifecycle_fenced(struct leadership *l)
-{
-    struct queue *q = queue_of(l);
-
-    if (q->life.state == LIFECYCLE_ACTIVE)
-        enter_lifecycle(q, LIFECYCLE_STANDBY);
-}
-
-void queue_activate(struct queue *q)
-{
-    static const struct queue_leader alone = {.token = {"", 0}};
-
-    queue_lead(q, &alone);
-}
-
-void queue_lead(struct queue *q, const struct queue_leader *leader)
-{
-    if (q->life.state != LIFECYCLE_STANDBY)
-        return;
-    enter_lifecycle(q, LIFECYCLE_ACTIVE);
-    if (!is_sharing(q))
-        LOG_AT(q->leadership.seen_len ? LEVEL_DEBUG : LEVEL_INFO, "queue",
-               "moving what is due, in %u buckets", q->core.store->buckets);
-    leadership_begin(&q->leadership, leader);
-}
-
-unsigned queue_divided(const struct queue *q, struct bytes *seen)
-{
-    return leadership_divided(&q->leadership, seen);
-}
-
-bool queue_has_led(const struct queue *q)
-{
-    return q->leadership.is_on && q->leadership.has_led;
-}
-
-void queue_deactivate(struct queue *q)
-{
-    if (lifecycle_is_over(q))
-        return;
-    if (q->life.state == LIFECYCLE_ACTIVE)
-        enter_lifecycle(q, LIFECYCLE_STANDBY);
-    leadership_end(&q->leadership);
-}
-
-/* ---- all nodes scan ---- */
-
-static void scan_if_reached(struct queue *q, unsigned bucket)
-{
-    if (core_is_away(&q->core, bucket))
-        scanner_end(&q->scanner, bucket);
-    else
-        scanner_begin(&q->scanner, bucket);
-}
-
-static void scan_all_reached(struct queue *q)
-{
-    for (unsigned i = 0; i < q->core.store->buckets; i++)
-        scan_if_reached(q, i);
-}
-
-void queue_share(struct queue *q, const struct shares_view *view)
-{
-    bool is_first = !is_sharing(q);
-
-    if (lifecycle_is_over(q))
-        return;
-    LOG_INFO("queue", "view %" PRIu64 ": %u nodes scan", view->number, view->count);
-    hints_share(&q->hints);
-    scanner_share(&q->scanner, view);
-    if (is_first)
-        scan_all_reached(q);
-}
-
-struct shares *queue_shares(struct queue *q)
-{
-    return is_sharing(q) ? q->scanner.sharing->shares : NULL;
-}
-
-/* A store that is down may answer all the same, and only lack wake-ups for this node. */
-void lifecycle_on_up(struct queue *q)
-{
-    if (is_sharing(q) && !lifecycle_is_over(q))
-        scan_all_reached(q);
-}
-
-void lifecycle_on_bucket(struct queue *q, unsigned bucket)
-{
-    if (is_sharing(q) && !lifecycle_is_over(q))
-        scan_if_reached(q, bucket);
-}
-
-/* ---- the stop ---- */
-
-bool lifecycle_is_over(const struct queue *q)
-{
-    return q->life.state >= LIFECYCLE_STOPPING;
-}
-
-static void take_nothing_new(struct queue *q)
-{
-    leadership_close(&q->leadership);
-    scanner_end_all(&q->scanner);
-    waiters_cancel_all(&q->waiters);
-    feed_cancel_all(&q->feed);
-    censuses_close(&q->censuses);
-    sweeps_cancel_all(&q->sweeps);
-    traces_cancel_all(&q->traces);
-    reconciler_close(&q->reconciler);
-    settings_reader_close(&q->settings_reader);
-    deliveries_close(&q->deliveries);
-}
-
-static bool is_idle(const struct queue *q)
-{
-    return core_is_idle(&q->core) && q->waiters.count == 0 && q->feed.count == 0 &&
-           q->censuses.count == 0 && sweeps_are_idle(&q->sweeps) &&
-           traces_are_idle(&q->traces) && deliveries_are_idle(&q->deliveries);
-}
-
-void queue_stop(struct queue *q, void (*on_stopped)(void *arg), void *arg)
-{
-    assert(!lifecycle_is_over(q));
-    enter_lifecycle(q, LIFECYCLE_STOPPING);
-    q->life.on_stopped = on_stopped;
-    q->life.stopped_arg = arg;
-    take_nothing_new(q);
-    lifecycle_check_stopped(q);
-}
-
-void lifecycle_check_stopped(struct queue *q)
-{
-    if (q->life.state != LIFECYCLE_STOPPING || timer_is_armed(&q->life.stopped))
-        return;
-    if (q->deliveries.pending_count > 0)
-        deliveries_flush(&q->deliveries);
-    history_flush(&q->history);
-    if (is_idle(q))
-        timer_arm(q->core.timers, &q->life.stopped, 0);
-}
-
-static void on_idle(struct timer *timer)
-{
-    struct queue *q = CONTAINER_OF(timer, struct queue, life.stopped);
-
-    enter_lifecycle(q, LIFECYCLE_STOPPED);
-    if (q->life.on_stopped)
-        q->life.on_stopped(q->life.stopped_arg);
-}
-
-void lifecycle_init(struct queue *q)
-{
-    q->life = (struct lifecycle){.state = LIFECYCLE_STANDBY};
-    timer_init(&q->life.stopped, on_idle);
-}
-
-void lifecycle_fini(struct queue *q)
-{
-    timer_disarm(q->core.timers, &q->life.stopped);
 }

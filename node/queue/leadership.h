@@ -1,4 +1,4 @@
-/* When the engine stands by, works and stops; and the work of one node at a time.
+/* The work of one node at a time, and the leader's token in every bucket.
  *
  * Leadership means the scans and the repairs, from when they may begin until they have ended.
  *
@@ -60,8 +60,8 @@ struct leadership {
     bool is_retry; /* it was fenced before its last begin: `answer` of the buckets counts */
     int64_t refusers_from_mono_ms; /* in a retry: when the buckets that refused it are asked */
 
-    /* on_open: the bucket is to be scanned, perhaps it is already; on_shut: no more; on_end:
-     * all is to end, also without leadership_end(). */
+    /* For engine.c. on_open: the bucket is to be scanned, perhaps it is already; on_shut: no
+     * more; on_end: all is to end, also without leadership_end(). */
     void (*on_open)(struct leadership *l, unsigned bucket);
     void (*on_shut)(struct leadership *l, unsigned bucket);
     void (*on_end)(struct leadership *l);
@@ -70,75 +70,23 @@ struct leadership {
 
 void leadership_init(struct leadership *l, struct core *core);
 void leadership_fini(struct leadership *l);
+
+/* Not while it is ON. `leader` and its token are copied. */
+void leadership_begin(struct leadership *l, const struct queue_leader *leader);
+void leadership_end(struct leadership *l);
+
+/* It ends, and the leader is told nothing more. */
+void leadership_close(struct leadership *l);
+
 void leadership_set_store(struct leadership *l, bool is_up);
-void leadership_set_bucket(struct leadership *l,
-                           unsigned bucket); /* core_is_away() has changed */
+
+/* core_is_away() has changed. */
+void leadership_set_bucket(struct leadership *l, unsigned bucket);
 
 /* See queue_divided(). */
 unsigned leadership_divided(const struct leadership *l, struct bytes *seen);
 
 /* An operation has been answered: perhaps FENCED, perhaps the last. */
 void leadership_after(struct leadership *l, const struct op *op);
-
-/* When the engine works: standing by, active, stopped.
- *
- *   STANDBY <---------------> ACTIVE
- *      |  activate, deactivate   |
- *      +-------> STOPPING <------+
- *                   |  all that was asked is answered, nothing is in flight
- *                   v
- *                STOPPED: on_stopped was called
- *
- * Operations of consumers and producers are done in STANDBY and ACTIVE alike: they are atomic
- * scripts, which any node may run. Scans and repairs, the work of one node at a time, are done
- * in ACTIVE only; all else of the leadership begins and ends where they do, in leadership.c.
- *
- * Where all nodes scan (queue_share) the scans go on in both, each bucket while the store
- * reaches it, and the leadership is the repairs alone.
- *
- * STOPPING takes nothing new. Consumers that wait are answered at once, and what was handed
- * out is confirmed.
- */
-
-struct queue;
-
-enum lifecycle_state {
-    LIFECYCLE_STANDBY,
-    LIFECYCLE_ACTIVE,
-    LIFECYCLE_STOPPING,
-    LIFECYCLE_STOPPED,
-    LIFECYCLE_STATE_COUNT,
-};
-
-struct lifecycle {
-    enum lifecycle_state state;
-    struct timer stopped; /* calls on_stopped in a turn of its own */
-    void (*on_stopped)(void *arg);
-    void *stopped_arg;
-};
-
-struct leadership;
-
-/* For leadership.c: the work of one node at a time begins, and ends, here, bucket by bucket. */
-void lifecycle_open_bucket(struct leadership *l, unsigned bucket);
-void lifecycle_shut_bucket(struct leadership *l, unsigned bucket);
-void lifecycle_end_leadership(struct leadership *l);
-void lifecycle_fenced(struct leadership *l);
-
-/* For engine.c: the scans of a cluster in which all nodes scan; else those are the
- * leadership's. */
-void lifecycle_on_up(struct queue *q);
-void lifecycle_on_bucket(struct queue *q, unsigned bucket);
-
-/* queue_activate(), queue_lead(), queue_deactivate(), queue_share() and queue_stop() are in
- * leadership.c, too. */
-void lifecycle_init(struct queue *q);
-void lifecycle_fini(struct queue *q);
-
-/* Are new requests refused with SHUTTING_DOWN? */
-bool lifecycle_is_over(const struct queue *q);
-
-/* Something has ended: perhaps it was the last that a stop waits for. */
-void lifecycle_check_stopped(struct queue *q);
 
 #endif

@@ -5,12 +5,12 @@
  * knows nothing of sockets, of ZooKeeper or of Redis.
  *
  * - queue.c: the front door: names checked, requests to their parts, an operator's adoption
- * - engine.c: the parts put together; what they must know of each other
+ * - engine.c: the parts put together; what they must know of each other; standing by, active,
+ *   stopped
  * - core.c: the way of an operation to the store and back
- * - leadership.c: standing by, active, stopped; the work of one node at a time: the leader's
- *   token asserted, the end awaited
- * - waiters.c: consumers that wait: their time, their places at topics, their callbacks
- * - topic.c: the pop in flight for each topic that somebody waits for
+ * - leadership.c: the work of one node at a time: the leader's token asserted, the end awaited
+ * - waiters.c: consumers that wait, and the pop in flight for each topic that they wait for
+ * - places.c: the room for pops, and how clients share it
  * - deliveries.c: popped jobs that are not confirmed to have reached their consumer
  * - renewals.c: keeps these reserved while their consumer reads: leases sent to the store
  * - scanner.c: one timer a bucket, to find and move what is due
@@ -22,8 +22,8 @@
  *   open comes from them
  * - sweeps.c: all of a state kicked or purged, chunk by chunk
  * - history.c: what jobs went through, written down and read
- * - reconciler.c: proves slowly that every job is in its one place: which topic next, and what
- *   looked wrong so far; audit_steps.c: its operations
+ * - reconciler.c: proves slowly that every job is in its one place, and mends what is not;
+ *   audit.c: where its walk is, and what looked wrong so far
  */
 #ifndef DUEQ_NODE_QUEUE_QUEUE_H
 #define DUEQ_NODE_QUEUE_QUEUE_H
@@ -35,7 +35,6 @@
 #include "base/histogram.h"
 #include "base/list.h"
 #include "base/timer.h"
-#include "node/queue/waiters.h"
 #include "node/store/store.h"
 
 /* The form of topics and ids. Pure.
@@ -156,13 +155,14 @@ struct queue_leader {
     void *arg;
 };
 
-/* Starts moving due jobs, as the only node there is. */
+/* For tests: leads without a token, and is not told when it is fenced. */
 void queue_activate(struct queue *q);
 
 /* Starts moving due jobs, as the leader. The token is asserted on all buckets first, and again
  * whenever the store or a bucket was out of reach; a bucket is scanned once it has taken the
  * token. While may_act says no, nothing is sent, and may_act is asked again later. Callbacks
- * come in a later turn. */
+ * come in a later turn. Ignored unless the queue stands by: at first, after
+ * queue_deactivate(), and after on_fenced. */
 void queue_lead(struct queue *q, const struct queue_leader *leader);
 
 /* Does the queue lead, and has the store done something for it as the leader since
@@ -240,9 +240,12 @@ unsigned queue_buckets(const struct queue *q);
 
 /* ---- consuming ---- */
 
-struct topic;
+struct account;
 struct delivery;
-struct pop;
+struct entry;
+struct waiters;
+
+enum place_kind { PLACE_NONE, PLACE_WAITING, PLACE_ASKING, PLACE_KINDS }; /* see places.h */
 
 /* A consumer's request for jobs. The caller embeds it. */
 struct pop {
@@ -281,7 +284,7 @@ struct pop {
     struct account *account; /* its address's; NULL: it has no places */
     enum place_kind place_kind;
     struct list place;
-    enum status trouble; /* why its last try failed; OK: the try did not fail */
+    enum status last_error; /* why its last try failed; OK: the try did not fail */
 };
 
 void queue_pop(struct queue *q, struct pop *pop);

@@ -1,326 +1,206 @@
 #include "node/queue/reconciler.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "node/queue/audit_steps.h"
 #include "node/queue/core.h"
 #include "node/queue/queue.h"
-#include "base/bytes.h"
-
-#define REPAIR_LOG_LINES 20
-#define REPAIR_LOG_MS    60000
-
-static void repair_log_init(struct repair_log *log)
-{
-    *log = (struct repair_log){.since_mono_ms = -REPAIR_LOG_MS};
-}
-
-void repair_log_tick(struct repair_log *log, int64_t now_mono_ms)
-{
-    if (now_mono_ms - log->since_mono_ms < REPAIR_LOG_MS)
-        return;
-    if (log->unsaid > 0)
-        LOG_WARN("reconciler", "repaired %u more that are not named here", log->unsaid);
-    *log = (struct repair_log){.since_mono_ms = now_mono_ms};
-}
-
-void repair_log_say(struct repair_log *log, struct bytes topic, struct bytes id,
-                    enum damage damage, int64_t now_mono_ms)
-{
-    repair_log_tick(log, now_mono_ms);
-    if (log->said >= REPAIR_LOG_LINES) {
-        log->unsaid++;
-        return;
-    }
-    log->said++;
-    if (id.len)
-        LOG_WARN("reconciler", "repaired job %.*s of topic %.*s: %s", BYTES_ARG(id),
-                 BYTES_ARG(topic), damage_word(damage));
-    else
-        LOG_WARN("reconciler", "repaired topic %.*s: %s", BYTES_ARG(topic),
-                 damage_word(damage));
-}
-
-/* ---- walk ---- */
-
-#define MET_BITS (1u << 21) /* 256 KB; of 100,000 topics about one in forty is left out */
-
-/* ---- what was met ---- */
-
-/* FNV-1a, begun with the seed. */
-static uint64_t hash(const struct walk *w, struct bytes topic)
-{
-    uint64_t value = UINT64_C(14695981039346656037) ^ w->seed;
-
-    for (size_t i = 0; i < topic.len; i++)
-        value = (value ^ (uint8_t)topic.at[i]) * UINT64_C(1099511628211);
-    return value ^ value >> 32;
-}
-
-/* For the first time? */
-static bool meet(struct walk *w, struct bytes topic)
-{
-    unsigned bit = (unsigned)(hash(w, topic) % MET_BITS);
-    uint8_t mask = (uint8_t)(1u << bit % 8);
-    bool is_met = w->met[bit / 8] & mask;
-
-    w->met[bit / 8] |= mask;
-    return !is_met;
-}
-
-static void forget_met(struct walk *w)
-{
-    free(w->met);
-    w->met = NULL;
-    w->seed = (w->seed + 1) * UINT64_C(6364136223846793005);
-}
-
-/* ---- pages ---- */
-
-static void drop_names(struct walk *w)
-{
-    free(w->names);
-    w->names = NULL;
-    w->names_len = w->names_at = 0;
-}
-
-static void *must(void *memory)
-{
-    if (!memory)
-        abort();
-    return memory;
-}
-
-static void add_name(struct walk *w, struct bytes topic)
-{
-    if (!topic_name_is_valid(topic) || !meet(w, topic))
-        return;
-    w->names[w->names_len++] = (char)(uint8_t)topic.len;
-    memcpy(w->names + w->names_len, topic.at, topic.len);
-    w->names_len += topic.len;
-}
-
-static size_t length_of_names(const struct op *places)
-{
-    size_t len = 1;
-
-    for (unsigned i = 0; i < places->out.places.count; i++)
-        len += 1 + places->out.places.rows[i].topic.len;
-    return len;
-}
-
-struct bytes walk_after(const struct walk *w)
-{
-    return bytes_of(w->after, w->after_len);
-}
-
-void walk_take_page(struct walk *w, const struct op *places)
-{
-    struct bytes next = places->out.places.next;
-
-    drop_names(w);
-    if (!w->met)
-        w->met = must(calloc(MET_BITS / 8, 1));
-    w->names = must(malloc(length_of_names(places)));
-    for (unsigned i = 0; i < places->out.places.count; i++)
-        add_name(w, places->out.places.rows[i].topic);
-    w->next_len = next.len <= sizeof(w->next) ? next.len : 0;
-    if (w->next_len)
-        memcpy(w->next, next.at, next.len);
-}
-
-bool walk_next_topic(struct walk *w, struct bytes *topic)
-{
-    if (w->names_at >= w->names_len)
-        return false;
-    topic->len = (uint8_t)w->names[w->names_at];
-    topic->at = w->names + w->names_at + 1;
-    w->names_at += 1 + topic->len;
-    return true;
-}
-
-bool walk_turn_page(struct walk *w)
-{
-    if (w->next_len == 0) {
-        walk_begin_anew(w);
-        return false;
-    }
-    drop_names(w);
-    memcpy(w->after, w->next, w->next_len);
-    w->after_len = w->next_len;
-    w->next_len = 0;
-    return true;
-}
-
-void walk_begin_anew(struct walk *w)
-{
-    walk_pause(w);
-    w->after_len = 0;
-}
-
-void walk_pause(struct walk *w)
-{
-    drop_names(w);
-    forget_met(w);
-    w->next_len = 0;
-}
-
-void walk_init(struct walk *w)
-{
-    *w = (struct walk){0};
-}
-
-/* ---- suspects ---- */
-
-#define KEY_MAX (NAME_MAX_BYTES + 1 + SUSPECT_ID_MAX)
-
-/* No topic has a line end in its name. */
-static size_t key_length(struct bytes topic, struct bytes id)
-{
-    return topic.len + 1 + id.len;
-}
-
-static struct suspected *find(const struct suspects *ss, struct bytes topic, struct bytes id)
-{
-    char key[KEY_MAX], *to = key;
-    struct suspected *s;
-
-    text_put(&to, topic);
-    text_put(&to, BYTES("\n"));
-    text_put(&to, id);
-    HASH_FIND(hh, ss->by_name, key, key_length(topic, id), s);
-    return s;
-}
-
-static struct suspected *suspected_new(struct bytes topic, struct bytes id, struct bytes page)
-{
-    struct suspected *s = malloc(sizeof(*s) + key_length(topic, id) + page.len);
-    char *to;
-
-    if (!s)
-        abort();
-    to = s->text;
-    s->is_sure = false;
-    s->topic = text_put(&to, topic);
-    text_put(&to, BYTES("\n"));
-    s->id = text_put(&to, id);
-    s->page = text_put(&to, page);
-    list_init(&s->link);
-    return s;
-}
-
-static bool make_room(struct suspects *ss)
-{
-    struct list *faint = list_first(&ss->faint);
-
-    if (HASH_COUNT(ss->by_name) < SUSPECTS_MAX)
-        return true;
-    if (!faint)
-        return false;
-    suspects_forget(ss, CONTAINER_OF(faint, struct suspected, link));
-    return true;
-}
-
-static void see_again(struct suspects *ss, struct suspected *s, int64_t now_mono_ms)
-{
-    if (s->is_sure || now_mono_ms - s->seen_mono_ms < SUSPECTS_REST_MS)
-        return;
-    s->is_sure = true;
-    list_remove(&s->link);
-    if (s->id.len > 0)
-        list_prepend(&ss->sure, &s->link);
-    else
-        list_append(&ss->sure, &s->link);
-}
-
-bool suspects_see(struct suspects *ss, struct bytes topic, struct bytes id, struct bytes page,
-                  int64_t now_mono_ms)
-{
-    struct suspected *s;
-
-    if (topic.len > NAME_MAX_BYTES || id.len > SUSPECT_ID_MAX)
-        return false;
-    s = find(ss, topic, id);
-    if (s) {
-        see_again(ss, s, now_mono_ms);
-        return false;
-    }
-    if (!make_room(ss))
-        return false;
-    s = suspected_new(topic, id, page);
-    s->seen_mono_ms = now_mono_ms;
-    HASH_ADD(hh, ss->by_name, text, key_length(topic, id), s);
-    list_append(&ss->fresh, &s->link);
-    return true;
-}
-
-static struct suspected *first_of(const struct list *head)
-{
-    return list_is_empty(head) ? NULL : CONTAINER_OF(head->next, struct suspected, link);
-}
-
-int64_t suspects_wait_ms(const struct suspects *ss, int64_t now_mono_ms)
-{
-    const struct suspected *s = first_of(&ss->fresh);
-    int64_t wait_ms = s ? s->seen_mono_ms + SUSPECTS_REST_MS - now_mono_ms : -1;
-
-    return s && wait_ms < 0 ? 0 : wait_ms;
-}
-
-struct suspected *suspects_find_rested(struct suspects *ss, int64_t now_mono_ms)
-{
-    return suspects_wait_ms(ss, now_mono_ms) == 0 ? first_of(&ss->fresh) : NULL;
-}
-
-struct suspected *suspects_find_sure(struct suspects *ss)
-{
-    return first_of(&ss->sure);
-}
-
-void suspects_doubt(struct suspects *ss, struct suspected *s)
-{
-    list_remove(&s->link);
-    list_append(&ss->faint, &s->link);
-}
-
-void suspects_forget(struct suspects *ss, struct suspected *s)
-{
-    HASH_DEL(ss->by_name, s);
-    list_remove(&s->link);
-    free(s);
-}
-
-void suspects_clear(struct suspects *ss)
-{
-    struct suspected *s, *next;
-
-    HASH_ITER (hh, ss->by_name, s, next)
-        suspects_forget(ss, s);
-}
-
-void suspects_init(struct suspects *ss)
-{
-    *ss = (struct suspects){0};
-    list_init(&ss->fresh);
-    list_init(&ss->faint);
-    list_init(&ss->sure);
-}
-
-/* ---- reconciler ---- */
 
 #define FAIL_MS        1000  /* rest after a failure */
 #define LEAVE_MS       1     /* rest after a bucket that is out of reach */
 #define REST_MAX_MS    10000 /* however busy the store is */
 #define BUSY_FACTOR    4     /* so many times what an answer took */
 #define LIMITING_WALKS 2     /* what is left of this one, and a whole one */
+#define NAMES_COST     25    /* at least, in jobs looked at */
+#define MEND_COST      2
+#define LIMIT_COST     2
 
 static int64_t now_of(const struct reconciler *r)
 {
     return timers_now(r->core->timers);
 }
+
+/* ---- the steps ----
+ *
+ * One row of the table for each state from NAMING to LIMITING. A step fills in the operation
+ * (ask), takes its answer and moves the walk on (take), or, after a failure that does not pass
+ * by itself, leaves its subject to the next walk (leave).
+ *
+ * To add a step: a state in reconciler.h, a row here, and where it is chosen below. */
+
+struct step {
+    void (*ask)(struct reconciler *r);
+    unsigned (*take)(struct reconciler *r); /* returns its cost, in jobs looked at */
+    void (*leave)(struct reconciler *r);
+};
+
+static void ask_of(struct reconciler *r, enum op_verb verb, struct bytes topic)
+{
+    r->op.verb = verb;
+    r->op.topic = topic;
+    r->op.bucket = topic.len ? core_bucket_of(r->core, topic) : 0;
+}
+
+/* ---- where the walk goes on ---- */
+
+static void end_walk(struct reconciler *r)
+{
+    r->core->stats.audit_walks++;
+    r->walk_at_mono_ms = r->next_walk_mono_ms;
+    if (r->limiting_walks > 0)
+        r->limiting_walks--;
+    repair_log_tick(&r->log, now_of(r));
+}
+
+static void go_to_next_topic(struct reconciler *r)
+{
+    r->page_len = 0;
+    r->is_limited = false;
+    if (walk_next_topic(&r->walk, &r->topic))
+        return;
+    r->topic = BYTES("");
+    if (!walk_turn_page(&r->walk))
+        end_walk(r);
+}
+
+/* ---- NAMING: topics' names ---- */
+
+static void ask_names(struct reconciler *r)
+{
+    struct bytes after = walk_after(&r->walk);
+
+    if (after.len == 0)
+        r->next_walk_mono_ms = now_of(r) + RECONCILER_WALK_MS;
+    ask_of(r, OP_PLACES, BYTES(""));
+    r->op.in.places.after = after;
+}
+
+static unsigned take_names(struct reconciler *r)
+{
+    unsigned count = r->op.out.places.count;
+
+    walk_take_page(&r->walk, &r->op);
+    go_to_next_topic(r);
+    return count > NAMES_COST ? count : NAMES_COST;
+}
+
+static void leave_walk(struct reconciler *r)
+{
+    walk_begin_anew(&r->walk);
+    r->walk_at_mono_ms = r->next_walk_mono_ms;
+}
+
+/* ---- LOOKING: at a page of the topic ---- */
+
+static void ask_page(struct reconciler *r)
+{
+    ask_of(r, OP_AUDIT, r->topic);
+    r->op.in.places.after = bytes_of(r->page, r->page_len);
+}
+
+/* Notes all suspects of the page. */
+static unsigned see(struct reconciler *r)
+{
+    const struct op *op = &r->op;
+    struct queue_stats *stats = &r->core->stats;
+
+    stats->audited += op->out.audit.looked_at;
+    for (unsigned i = 0; i < op->out.audit.count; i++)
+        stats->suspects += suspects_see(&r->suspects, op->topic, op->out.audit.items[i].id,
+                                        op->in.places.after, now_of(r));
+    return op->out.audit.looked_at + 1;
+}
+
+static unsigned take_page(struct reconciler *r)
+{
+    struct bytes next = r->op.out.audit.next;
+    unsigned cost = see(r);
+
+    if (next.len == 0 || next.len > sizeof(r->page)) {
+        go_to_next_topic(r);
+    } else {
+        memcpy(r->page, next.at, next.len);
+        r->page_len = next.len;
+    }
+    return cost;
+}
+
+/* ---- LOOKING_AGAIN: at a suspect's page ---- */
+
+static void ask_suspects_page(struct reconciler *r)
+{
+    ask_of(r, OP_AUDIT, r->suspect->topic);
+    r->op.in.places.after = r->suspect->page;
+}
+
+static unsigned take_second_look(struct reconciler *r)
+{
+    unsigned cost = see(r);
+
+    if (!r->suspect->is_sure)
+        suspects_doubt(&r->suspects, r->suspect);
+    return cost;
+}
+
+static void leave_suspect(struct reconciler *r)
+{
+    suspects_forget(&r->suspects, r->suspect);
+}
+
+/* ---- MENDING: a suspect that is sure ---- */
+
+static void ask_repair(struct reconciler *r)
+{
+    ask_of(r, OP_REPAIR, r->suspect->topic);
+    r->op.id = r->suspect->id;
+}
+
+static void note_repair(struct reconciler *r)
+{
+    enum damage damage = r->op.out.repair.damage;
+
+    if (damage == DAMAGE_NONE)
+        return;
+    r->core->stats.repaired[damage]++;
+    repair_log_say(&r->log, r->op.topic, r->op.id, damage, now_of(r));
+}
+
+static unsigned take_repair(struct reconciler *r)
+{
+    note_repair(r);
+    suspects_forget(&r->suspects, r->suspect);
+    return MEND_COST;
+}
+
+/* ---- LIMITING: a topic whose dead the configuration limits. The scan does it, by its rules
+ * ---- */
+
+static void ask_scan(struct reconciler *r)
+{
+    ask_of(r, OP_REPAIR, r->topic);
+    r->op.in.repair.calls_scan = true;
+}
+
+static unsigned take_limiting(struct reconciler *r)
+{
+    note_repair(r);
+    r->is_limited = true;
+    return LIMIT_COST;
+}
+
+static void leave_unlimited(struct reconciler *r)
+{
+    r->is_limited = true;
+}
+
+static const struct step steps[RECONCILER_STATE_COUNT] = {
+    [RECONCILER_NAMING] = {ask_names, take_names, leave_walk},
+    [RECONCILER_LOOKING] = {ask_page, take_page, go_to_next_topic},
+    [RECONCILER_LOOKING_AGAIN] = {ask_suspects_page, take_second_look, leave_suspect},
+    [RECONCILER_MENDING] = {ask_repair, take_repair, leave_suspect},
+    [RECONCILER_LIMITING] = {ask_scan, take_limiting, leave_unlimited},
+};
 
 /* ---- states ---- */
 
@@ -395,9 +275,9 @@ static bool is_out_of_reach(const struct reconciler *r)
 static void make_step(struct reconciler *r, enum reconciler_state state)
 {
     r->op = (struct op){.on_done = on_done};
-    audit_steps[state].ask(r);
+    steps[state].ask(r);
     if (is_out_of_reach(r)) {
-        audit_steps[state].leave(r);
+        steps[state].leave(r);
         rest(r, LEAVE_MS);
         return;
     }
@@ -475,7 +355,7 @@ static void fail(struct reconciler *r)
 
     LOG_DEBUG("reconciler", "%s: %s", op_word(r->op.verb), status_text(status));
     if (status != STATUS_UNAVAILABLE && !status_is_unknown(status))
-        audit_steps[r->state].leave(r);
+        steps[r->state].leave(r);
     rest(r, FAIL_MS);
 }
 
@@ -503,7 +383,7 @@ static void go_on(struct reconciler *r)
     else if (op->status != STATUS_OK)
         fail(r);
     else
-        rest(r, rest_ms(r, audit_steps[r->state].take(r)));
+        rest(r, rest_ms(r, steps[r->state].take(r)));
 }
 
 static void on_done(struct op *op)

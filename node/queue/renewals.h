@@ -100,7 +100,6 @@ bool batches_are_idle(const struct batches *bs);
 #define RENEWAL_INTERVAL_MS 2000 /* two fit into a reservation, with room for a slow store */
 
 _Static_assert(2 * RENEWAL_INTERVAL_MS < OP_UNCONFIRMED_MS, "one sent may fail");
-struct core;
 struct renewal_op;
 
 struct renewals {

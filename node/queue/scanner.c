@@ -61,83 +61,6 @@ void hints_fini(struct hints *h)
     free(h->said_mono_ms);
 }
 
-/* ---- sharing ---- */
-
-struct sharing_scan {
-    struct scan_share share;
-    char marks[SHARES];
-};
-
-static void draw_owner(struct sharing *s)
-{
-    char text[SHARE_OWNER_LEN + 1];
-    uint64_t number;
-
-    arc4random_buf(&number, sizeof(number));
-    snprintf(text, sizeof(text), "%016" PRIx64, number);
-    memcpy(s->owner, text, sizeof(s->owner));
-}
-
-static void sharing_see(struct sharing *s, const struct shares_view *view)
-{
-    shares_see(s->shares, view, timers_now(s->core->timers));
-}
-
-/* Sets in.scan.share, which is borrowed until the next call for this bucket. */
-static void sharing_mark(struct sharing *s, struct op *scan)
-{
-    struct sharing_scan *mine = &s->scans[scan->bucket];
-    struct bytes marks = shares_marks(s->shares, scan->bucket, timers_now(s->core->timers));
-
-    memcpy(mine->marks, marks.at, SHARES);
-    mine->share = (struct scan_share){.view = shares_number(s->shares),
-                                      .owner = bytes_of(s->owner, sizeof(s->owner)),
-                                      .marks = bytes_of(mine->marks, SHARES),
-                                      .lock_ms = s->core->options.lock_ms,
-                                      .late_ms = SHARING_LATE_MS};
-    scan->in.scan.share = &mine->share;
-}
-
-/* The share's mark, now. */
-static char sharing_mark_of(struct sharing *s, unsigned bucket, unsigned share)
-{
-    return shares_mark(s->shares, bucket, share, timers_now(s->core->timers));
-}
-
-/* The locks of a scan that ended well. */
-static void sharing_count(struct queue_stats *stats, const struct op *scan)
-{
-    stats->locks_taken += scan->out.scan.taken;
-    stats->locks_taken_over += scan->out.scan.taken_over;
-    stats->locks_stolen += scan->out.scan.stolen;
-    stats->lock_conflicts += scan->out.scan.conflicts;
-}
-
-static struct sharing *sharing_new(struct core *core)
-{
-    struct sharing *s = calloc(1, sizeof(*s));
-    unsigned buckets = core->store->buckets;
-
-    if (!s)
-        abort();
-    s->core = core;
-    s->shares = shares_new(buckets, core->options.node, core->options.lock_ms);
-    s->scans = calloc(buckets, sizeof(*s->scans));
-    if (!s->scans)
-        abort();
-    draw_owner(s);
-    return s;
-}
-
-static void sharing_free(struct sharing *s)
-{
-    if (!s)
-        return;
-    shares_free(s->shares);
-    free(s->scans);
-    free(s);
-}
-
 /* ---- scanner ---- */
 
 #define NO_HINT INT64_MAX
@@ -155,6 +78,10 @@ struct scanned_bucket {
     int64_t again_ms;              /* the rest after the next failure */
     int64_t hint_mono_ms;          /* earliest event heard of, until a scan after it; NO_HINT */
     int64_t hints_mono_ms[SHARES]; /* the same, of each share */
+
+    /* Where all nodes scan: what the scan in flight brings of this node's shares. */
+    struct scan_share share;
+    char marks[SHARES];
 };
 
 static void scan(struct scanned_bucket *b);
@@ -175,7 +102,7 @@ static int64_t interval_of(const struct scanner *s)
 {
     int64_t interval_ms = s->core->options.scan_interval_ms;
 
-    return s->sharing && interval_ms > SHARING_REST_MS ? SHARING_REST_MS : interval_ms;
+    return s->shares && interval_ms > SHARING_REST_MS ? SHARING_REST_MS : interval_ms;
 }
 
 /* Rests until the next event, a hint heard meanwhile, or the safety interval. */
@@ -249,9 +176,15 @@ static void count_moves(struct queue_stats *stats, const struct op *op)
         stats->died[i] += op->out.scan.died[i];
 }
 
+/* Of a scan that ended well. */
 static void count_locks(struct scanner *s, const struct op *op)
 {
-    sharing_count(&s->core->stats, op);
+    struct queue_stats *stats = &s->core->stats;
+
+    stats->locks_taken += op->out.scan.taken;
+    stats->locks_taken_over += op->out.scan.taken_over;
+    stats->locks_stolen += op->out.scan.stolen;
+    stats->lock_conflicts += op->out.scan.conflicts;
     if (op->out.scan.conflicts > 0)
         s->doubted_until_mono_ms = timers_now(s->core->timers) + s->core->options.lock_ms;
 }
@@ -282,7 +215,22 @@ static void on_scanned(struct op *op)
 /* With a share the lead does not matter. */
 static bool may_scan(const struct scanned_bucket *b)
 {
-    return b->scanner->sharing || core_may_act(b->scanner->core);
+    return b->scanner->shares || core_may_act(b->scanner->core);
+}
+
+/* The marks as of now: the store may hold the scan while the view changes. */
+static void fill_in_share(struct scanned_bucket *b)
+{
+    struct scanner *s = b->scanner;
+    struct bytes marks = shares_marks(s->shares, b->op.bucket, timers_now(timers_of(b)));
+
+    memcpy(b->marks, marks.at, SHARES);
+    b->share = (struct scan_share){.view = shares_number(s->shares),
+                                   .owner = bytes_of(s->owner, sizeof(s->owner)),
+                                   .marks = bytes_of(b->marks, SHARES),
+                                   .lock_ms = s->core->options.lock_ms,
+                                   .late_ms = SHARING_LATE_MS};
+    b->op.in.scan.share = &b->share;
 }
 
 static void fill_in(struct scanned_bucket *b)
@@ -299,8 +247,8 @@ static void fill_in(struct scanned_bucket *b)
     b->op.in.scan.history_bytes = core->options.history_bytes;
     b->op.in.scan.share = NULL;
     b->op.on_done = on_scanned;
-    if (b->scanner->sharing)
-        sharing_mark(b->scanner->sharing, &b->op);
+    if (b->scanner->shares)
+        fill_in_share(b);
 }
 
 static void scan(struct scanned_bucket *b)
@@ -353,19 +301,24 @@ void scanner_end_all(struct scanner *s)
         scanner_end(s, i);
 }
 
-/* Look at every bucket that is on, now: after the store was away. */
-static void scanner_look_at_all(struct scanner *s)
+static void begin_sharing(struct scanner *s)
 {
-    for (unsigned i = 0; i < s->count; i++)
-        look(&s->buckets[i]);
+    char text[SHARE_OWNER_LEN + 1];
+    uint64_t number;
+
+    arc4random_buf(&number, sizeof(number));
+    snprintf(text, sizeof(text), "%016" PRIx64, number);
+    memcpy(s->owner, text, sizeof(s->owner));
+    s->shares = shares_new(s->count, s->core->options.node, s->core->options.lock_ms);
 }
 
 void scanner_share(struct scanner *s, const struct shares_view *view)
 {
-    if (!s->sharing)
-        s->sharing = sharing_new(s->core);
-    sharing_see(s->sharing, view);
-    scanner_look_at_all(s);
+    if (!s->shares)
+        begin_sharing(s);
+    shares_see(s->shares, view, timers_now(s->core->timers));
+    for (unsigned i = 0; i < s->count; i++)
+        look(&s->buckets[i]);
 }
 
 /* ---- events ---- */
@@ -373,7 +326,8 @@ void scanner_share(struct scanner *s, const struct shares_view *view)
 /* A kept share is scanned here, while its locks are this node's, and by its new node. */
 static char mark_of(struct scanner *s, unsigned bucket, unsigned share)
 {
-    return s->sharing ? sharing_mark_of(s->sharing, bucket, share) : SHARE_OWN;
+    return s->shares ? shares_mark(s->shares, bucket, share, timers_now(s->core->timers))
+                     : SHARE_OWN;
 }
 
 bool scanner_has(struct scanner *s, unsigned bucket, unsigned share)
@@ -425,6 +379,6 @@ void scanner_init(struct scanner *s, struct core *core)
 void scanner_fini(struct scanner *s)
 {
     scanner_end_all(s);
-    sharing_free(s->sharing);
+    shares_free(s->shares);
     free(s->buckets);
 }

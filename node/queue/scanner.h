@@ -15,10 +15,11 @@
  * share, until its time has come, whatever is scanned before: that node counts on a scan then
  * (struct hints).
  *
- * Where all nodes scan, each scan brings the marks of the node's shares (struct sharing), and
- * hints for other nodes' topics arm no timer. Where one node scans, it is asked before each
- * scan whether it may act; if not, nothing is sent. After that, and after a failed scan, the
- * bucket rests: a second where it may not act, else some milliseconds at first, 250 at most.
+ * Where all nodes scan (doc/cluster.md), each scan brings the marks of the node's shares, as of
+ * its sending, and hints for other nodes' topics arm no timer. Where one node scans, it is
+ * asked before each scan whether it may act; if not, nothing is sent. After that, and after a
+ * failed scan, the bucket rests: a second where it may not act, else some milliseconds at
+ * first, 250 at most.
  *
  * The scan asks the store, and the store's clock alone decides what is due: a timer that
  * fires too soon costs a round trip and moves nothing.
@@ -62,24 +63,6 @@ void hints_share(struct hints *h);
 /* A topic of that share has its first event in `wait_ms`. */
 void hints_tell(struct hints *h, unsigned bucket, unsigned share, int64_t wait_ms);
 
-/* ---- sharing ----
- *
- * The node's part in a cluster in which all nodes scan (doc/cluster.md). Each scan brings the
- * marks of the node's shares, as of its sending, and the node's name in the locks.
- *
- * The name is drawn at random for the life of the process: a lock of the node's previous
- * process is another's.
- */
-
-struct sharing_scan;
-
-struct sharing {
-    struct core *core;
-    struct shares *shares;
-    char owner[SHARE_OWNER_LEN];
-    struct sharing_scan *scans; /* one a bucket */
-};
-
 /* ---- the scanner ---- */
 
 struct scanned_bucket;
@@ -89,7 +72,11 @@ struct scanner {
     struct core *core;
     struct scanned_bucket *buckets;
     unsigned count;
-    struct sharing *sharing;       /* NULL: all topics are this node's, while a bucket is on */
+    struct shares *shares; /* NULL: all topics are this node's, while a bucket is on */
+
+    /* With shares: the node's name in the locks. It is drawn at random for the life of the
+     * process: a lock of the node's previous process is another's. */
+    char owner[SHARE_OWNER_LEN];
     int64_t doubted_until_mono_ms; /* until then this node's view may be old: another node had a
                                     * lock that was to be its own */
 };

@@ -44,7 +44,6 @@ void pushes_send(struct settings_cache *cache, struct op *push);
 
 struct core;
 struct refresh;
-struct settings_cache;
 
 struct settings_reader {
     struct core *core;
@@ -94,14 +93,10 @@ void settings_reader_close(struct settings_reader *r);
  * after a reload the new ones hold.
  *
  * All of Redis's rows are read bucket by bucket, again and again. A row that a round through
- * its bucket does not meet is gone:
- *
- *   settings_cache_begin_round, settings_cache_put..., settings_cache_end_round
- *
- * A row that is put meanwhile from elsewhere (a change was heard of) counts as met.
+ * its bucket does not meet is gone. A row that is put meanwhile from elsewhere (a change was
+ * heard of) counts as met.
  */
 
-struct core;
 struct known_topic;
 
 struct settings_cache {

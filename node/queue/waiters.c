@@ -1,138 +1,91 @@
 #include "node/queue/waiters.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/list.h"
+#include "base/log.h"
+#include "node/queue/core.h"
 #include "node/queue/deliveries.h"
 #include "node/queue/hash.h"
 #include "node/queue/owners.h"
-#include "node/queue/queue.h"
-#include "node/queue/topic.h"
 
-/* An address that has places; freed with the last of them. */
-struct account {
-    UT_hash_handle hh;
-    unsigned used[PLACE_KINDS];    /* topics */
-    struct list pops[PLACE_KINDS]; /* first come first */
-    unsigned len;
-    char address[];
-};
-
-static struct account *find(const struct places *ps, struct bytes address)
-{
-    const char *at = address.len ? address.at : ""; /* an unknown address counts as one, too */
-    struct account *a;
-
-    HASH_FIND(hh, ps->accounts, at, address.len, a);
-    return a;
-}
-
-static struct account *get(struct places *ps, struct bytes address)
-{
-    struct account *a = find(ps, address);
-
-    if (a)
-        return a;
-    a = calloc(1, sizeof(*a) + address.len);
-    if (!a)
-        abort();
-    for (unsigned i = 0; i < PLACE_KINDS; i++)
-        list_init(&a->pops[i]);
-    a->len = (unsigned)address.len;
-    if (address.len)
-        memcpy(a->address, address.at, address.len);
-    HASH_ADD(hh, ps->accounts, address, a->len, a);
-    return a;
-}
-
-/* The limit may have changed meanwhile: `max`, the one of now, counts. */
-static struct account *find_largest_holder(const struct places *ps, enum place_kind kind,
-                                           unsigned max)
-{
-    struct account *largest = ps->largest[kind];
-
-    return largest && largest->used[kind] > max / 2 ? largest : NULL;
-}
-
-static unsigned free_of(const struct places *ps, enum place_kind kind, unsigned max)
-{
-    return ps->used[kind] < max ? max - ps->used[kind] : 0;
-}
-
-/* Could the pop have its places out of `max`, if others gave way? */
-static bool places_can_be_had(struct places *ps, const struct pop *pop, enum place_kind kind,
-                              unsigned max)
-{
-    const struct account *largest = find_largest_holder(ps, kind, max),
-                         *own = find(ps, pop->address);
-    unsigned wanted = pop->topic_count, left = free_of(ps, kind, max);
-
-    if (wanted <= left)
-        return true;
-    if (!largest || (own ? own->used[kind] : 0) + wanted > max / 2)
-        return false;
-    return wanted + ps->used[kind] <= max + largest->used[kind] - max / 2;
-}
-
-/* The next pop to give way; NULL: there is room. Only if places_can_be_had(). */
-static struct pop *places_next_victim(struct places *ps, const struct pop *pop,
-                                      enum place_kind kind, unsigned max)
-{
-    struct account *largest = find_largest_holder(ps, kind, max);
-
-    if (pop->topic_count <= free_of(ps, kind, max) || !largest)
-        return NULL;
-    return CONTAINER_OF(list_first(&largest->pops[kind]), struct pop, place);
-}
-
-/* places_take and places_leave; the latter is harmless for a pop without places. */
-static void places_take(struct places *ps, struct pop *pop, enum place_kind kind, unsigned max)
-{
-    struct account *a = get(ps, pop->address);
-
-    pop->account = a;
-    pop->place_kind = kind;
-    list_append(&a->pops[kind], &pop->place);
-    a->used[kind] += pop->topic_count;
-    ps->used[kind] += pop->topic_count;
-    if (a->used[kind] > max / 2)
-        ps->largest[kind] = a;
-}
-
-static void free_if_unused(struct places *ps, struct account *a)
-{
-    for (unsigned i = 0; i < PLACE_KINDS; i++) {
-        if (a->used[i])
-            return;
-    }
-    for (unsigned i = 0; i < PLACE_KINDS; i++) {
-        if (ps->largest[i] == a)
-            ps->largest[i] = NULL;
-    }
-    HASH_DEL(ps->accounts, a);
-    free(a);
-}
-
-static void places_leave(struct places *ps, struct pop *pop)
-{
-    struct account *a = pop->account;
-
-    if (!a)
-        return;
-    list_remove(&pop->place);
-    a->used[pop->place_kind] -= pop->topic_count;
-    ps->used[pop->place_kind] -= pop->topic_count;
-    pop->account = NULL;
-    free_if_unused(ps, a);
-}
-
-/* ---- waiters ---- */
-
-#define TRUST_MS 1000
+#define RETRY_MS 1000 /* after a pop that failed */
+#define TRUST_MS 1000 /* how long a topic that was found empty is not asked again */
 #define GRACE_MS 100
 #define LATE_MS  500 /* wait for an answer in flight when a consumer's time is over */
+
+/* A topic that somebody waits for. It exists while it has an entry or a pop in flight. */
+struct topic {
+    UT_hash_handle hh;
+    struct waiters *waiters;
+    struct list free;      /* entries of consumers that no pop is for here */
+    struct list claimed;   /* entries that the pop in flight is for, first come first */
+    unsigned not_waiting;  /* entries of consumers that do not wait */
+    struct list blocks;    /* entries here of consumers that it keeps from a lesser topic */
+    unsigned reach;        /* consumers to claim at once: 1, doubled while there is plenty */
+    int64_t asked_mono_ms; /* when the last pop was made */
+    bool is_dirty;
+    bool has_failed; /* its last pop failed: it blocks nobody until the next try */
+    bool is_popping;
+    struct op op; /* the pop in flight */
+    unsigned bucket;
+    struct bytes name;
+    char text[];
+};
+
+/* One consumer at one topic. */
+struct entry {
+    struct list link;    /* in the topic's free or claimed */
+    struct list blocked; /* in the topic's blocks, or in waiters.released */
+    struct topic *topic;
+    struct pop *pop;
+    struct bytes name; /* the topic's, as the consumer gave it */
+    bool was_tried;    /* a pop that was made for it brought it nothing */
+    bool is_news;      /* the topic was thought to be empty before this one came */
+};
+
+static void serve_topic(struct topic *t);
+static void serve_consumer(struct pop *pop);
+
+/* ---- topics ---- */
+
+static struct topic *find_topic(struct waiters *w, struct bytes name)
+{
+    struct topic *t;
+
+    HASH_FIND(hh, w->topics, name.at, name.len, t);
+    return t;
+}
+
+static struct topic *get_topic(struct waiters *w, struct bytes name)
+{
+    struct topic *t = find_topic(w, name);
+
+    if (t)
+        return t;
+    t = calloc(1, sizeof(*t) + name.len);
+    if (!t)
+        abort();
+    t->waiters = w;
+    t->is_dirty = true;
+    t->reach = 1;
+    list_init(&t->free);
+    list_init(&t->claimed);
+    list_init(&t->blocks);
+    memcpy(t->text, name.at, name.len);
+    t->name = bytes_of(t->text, name.len);
+    t->bucket = core_bucket_of(w->core, t->name);
+    HASH_ADD_KEYPTR(hh, w->topics, t->name.at, t->name.len, t);
+    return t;
+}
+
+static void free_if_unused(struct topic *t)
+{
+    if (t->is_popping || !list_is_empty(&t->free) || !list_is_empty(&t->claimed))
+        return;
+    HASH_DEL(t->waiters->topics, t);
+    free(t);
+}
 
 /* ---- consumers leave ---- */
 
@@ -146,7 +99,7 @@ static void remove_entry(struct waiters *w, struct entry *entry)
     t->not_waiting -= !entry->pop->may_wait;
     if (t->is_popping && list_is_empty(&t->claimed))
         core_abandon(w->core, &t->op);
-    topic_free_if_unused(t);
+    free_if_unused(t);
 }
 
 static void remove_entries(struct pop *pop)
@@ -183,8 +136,9 @@ static void tell_over(struct later *later, struct list *link)
     w->core->on_end(w->core);
 }
 
-/* For a consumer nobody pops for now. */
-bool waiter_is_finished(const struct pop *pop)
+/* May the pop end without a job? Not while it has time, or a topic it has not tried. For a
+ * consumer nobody pops for now. */
+static bool is_finished(const struct pop *pop)
 {
     if (pop->is_patient)
         return false;
@@ -195,29 +149,31 @@ bool waiter_is_finished(const struct pop *pop)
     return true;
 }
 
-void waiter_finish_empty(struct pop *pop)
+/* Called back in a later turn. */
+static void finish_empty(struct pop *pop)
 {
     enum status empty =
         pop->wait_ms > 0 && !pop->may_wait ? STATUS_TOO_MANY_WAITERS : STATUS_NOT_FOUND;
 
     remove_entries(pop);
-    end_later(pop->waiters, pop, pop->trouble != STATUS_OK ? pop->trouble : empty);
+    end_later(pop->waiters, pop, pop->last_error != STATUS_OK ? pop->last_error : empty);
 }
 
 static void on_time_over(struct timer *timer)
 {
     struct pop *pop = CONTAINER_OF(timer, struct pop, timer);
-
     bool is_over = !pop->is_claimed || !pop->is_patient;
 
     pop->is_patient = false;
     if (is_over)
-        waiter_finish_empty(pop);
+        finish_empty(pop);
     else /* the answer of the pop in flight decides, if the store is there */
         timer_arm(pop->waiters->core->timers, &pop->timer, LATE_MS);
 }
 
-void waiter_give_grace(struct pop *pop)
+/* The answer had no room for this consumer's job: a consumer whose time is over waits a moment
+ * more. */
+static void give_grace(struct pop *pop)
 {
     if (pop->is_patient || !pop->may_wait)
         return;
@@ -225,7 +181,8 @@ void waiter_give_grace(struct pop *pop)
     timer_arm(pop->waiters->core->timers, &pop->timer, GRACE_MS);
 }
 
-void waiter_finish_with(struct pop *pop, struct bytes topic, const struct op *op,
+/* The jobs of the pop that has just been answered; calls back. */
+static void finish_with(struct pop *pop, struct bytes topic, const struct op *op,
                         const struct job *jobs, unsigned count)
 {
     struct waiters *w = pop->waiters;
@@ -240,11 +197,287 @@ void waiter_finish_with(struct pop *pop, struct bytes topic, const struct op *op
     call_back(w, pop, STATUS_OK);
 }
 
-/* A topic that blocks the consumer at one topic does so at all lesser ones. */
-void waiter_serve(struct pop *pop)
+/* ---- whom to pop for ---- */
+
+/* The store holds pops for a bucket that is out of reach. Only consumers that do not wait are
+ * sent there; one that can wait waits here, and is free for other topics. */
+static bool is_out_of_reach(const struct topic *t, const struct pop *pop)
 {
-    for (unsigned i = 0; i < pop->entry_count && topic_serve_entry(&pop->entries[i]); i++)
+    return pop->may_wait && core_is_away(t->waiters->core, t->bucket);
+}
+
+/* A topic that the consumer prefers, and that may have a job for it: first that must be known.
+ * A consumer that does not wait asks each topic once. */
+static struct entry *find_better(const struct entry *entry)
+{
+    for (struct entry *better = entry->pop->entries; better < entry; better++) {
+        const struct topic *t = better->topic;
+
+        if (t->is_dirty && !t->has_failed && !is_out_of_reach(t, entry->pop) &&
+            (entry->pop->may_wait || !better->was_tried))
+            return better;
+    }
+    return NULL;
+}
+
+static void block(struct entry *better)
+{
+    list_remove(&better->blocked);
+    list_append(&better->topic->blocks, &better->blocked);
+}
+
+/* One loop instead of a recursion, where topics release each other's consumers. */
+static void release_blocked(struct topic *t)
+{
+    struct waiters *w = t->waiters;
+    struct list *link;
+
+    list_append_all(&w->released, &t->blocks);
+    if (w->is_releasing)
+        return;
+    w->is_releasing = true;
+    while ((link = list_pop(&w->released)))
+        serve_consumer(CONTAINER_OF(link, struct entry, blocked)->pop);
+    w->is_releasing = false;
+}
+
+/* Does the pop go into one operation with those claimed so far, which want `wanted` jobs? */
+static bool fits(const struct pop *pop, const struct op *op, unsigned wanted)
+{
+    return wanted == 0 ||
+           (pop->id_only == op->in.pop.id_only && wanted + pop->count <= OP_ITEMS_MAX);
+}
+
+/* Moves the entries to pop for to `claimed`; returns how many jobs they want together. */
+static unsigned claim(struct topic *t)
+{
+    unsigned wanted = 0, claimed = 0;
+
+    LIST_EACH_SAFE (link, &t->free) {
+        struct entry *entry = CONTAINER_OF(link, struct entry, link);
+        struct entry *better;
+
+        if (entry->pop->is_claimed || is_out_of_reach(t, entry->pop) ||
+            !fits(entry->pop, &t->op, wanted))
+            continue;
+        better = find_better(entry);
+        if (better) {
+            block(better);
+            continue;
+        }
+        t->op.in.pop.id_only = entry->pop->id_only;
+        wanted += entry->pop->count;
+        entry->pop->is_claimed = true;
+        list_remove(&entry->link);
+        list_append(&t->claimed, &entry->link);
+        if (wanted == OP_ITEMS_MAX || ++claimed == t->reach)
+            break;
+    }
+    return wanted;
+}
+
+/* ---- what comes back ---- */
+
+/* Hands the jobs out in the order in which the consumers came. Each on_done may add and
+ * cancel consumers; the topic itself stays, since it is still popping. Returns how many
+ * jobs found a taker. */
+static unsigned give_all(struct topic *t)
+{
+    const struct job *jobs = t->op.out.pop.jobs;
+    unsigned count = t->op.out.pop.count, given = 0;
+    struct list *link;
+
+    while (given < count && (link = list_first(&t->claimed))) {
+        struct entry *entry = CONTAINER_OF(link, struct entry, link);
+        unsigned share = entry->pop->count < count - given ? entry->pop->count : count - given;
+
+        given += share;
+        finish_with(entry->pop, entry->name, &t->op, jobs + given - share, share);
+    }
+    return given;
+}
+
+static void return_rest(struct topic *t, unsigned given)
+{
+    struct deliveries *ds = t->waiters->deliveries;
+    const struct op *op = &t->op;
+
+    if (given == op->out.pop.count)
+        return;
+    deliveries_return(
+        ds, delivery_new(ds, op, op->out.pop.jobs + given, op->out.pop.count - given, NULL));
+}
+
+/* Back to their old places in the line; returns how many. Where the answer had no room for more
+ * jobs, consumers that got none were not tried: they are to be asked for again. */
+static unsigned unclaim_all(struct topic *t, bool has_more, enum status status)
+{
+    unsigned count = 0;
+
+    for (; !list_is_empty(&t->claimed); count++) {
+        struct entry *entry = CONTAINER_OF(t->claimed.prev, struct entry, link);
+
+        entry->was_tried |= !has_more;
+        if (has_more)
+            give_grace(entry->pop);
+        entry->pop->is_claimed = false;
+        entry->pop->last_error = status;
+        list_remove(&entry->link);
+        list_prepend(&t->free, &entry->link);
+    }
+    return count;
+}
+
+/* The first `count` consumers in the line got nothing: their other topics are served, or they
+ * end. */
+static void move_on(struct topic *t, unsigned count)
+{
+    struct list *link = t->free.next;
+
+    for (; count > 0; count--) {
+        struct pop *pop = CONTAINER_OF(link, struct entry, link)->pop;
+
+        link = link->next;
+        if (is_finished(pop)) {
+            finish_empty(pop);
+            continue;
+        }
+        serve_consumer(pop);
+    }
+}
+
+/* The topic is known to be empty. Consumers that do not wait, and were busy elsewhere when
+ * it was asked, need not ask again. */
+static void dismiss_those_not_waiting(struct topic *t)
+{
+    LIST_EACH_SAFE (link, &t->free) {
+        struct entry *entry = CONTAINER_OF(link, struct entry, link);
+
+        if (entry->pop->may_wait)
+            continue;
+        entry->was_tried = true;
+        if (!entry->pop->is_claimed && is_finished(entry->pop))
+            finish_empty(entry->pop);
+    }
+}
+
+static void note_failure(struct topic *t)
+{
+    struct waiters *w = t->waiters;
+
+    LOG_DEBUG("waiters", "pop from %.*s: %s", BYTES_ARG(t->name), status_text(t->op.status));
+    t->is_dirty = true;
+    t->has_failed = true;
+    if (!timer_is_armed(&w->retry_timer))
+        timer_arm(w->core->timers, &w->retry_timer, RETRY_MS);
+}
+
+/* Did the pop bring all that was asked for? Then there may be more. */
+static void note_plenty(struct topic *t)
+{
+    bool was_enough = t->op.out.pop.count >= t->op.in.pop.count;
+
+    if (was_enough || t->op.out.pop.has_more)
+        t->is_dirty = true;
+    if (!was_enough)
+        t->reach = 1;
+    else if (t->reach < OP_ITEMS_MAX)
+        t->reach *= 2;
+}
+
+static void on_popped(struct op *op)
+{
+    struct topic *t = CONTAINER_OF(op, struct topic, op);
+    bool is_ok = op->status == STATUS_OK;
+    bool has_more = is_ok && op->out.pop.has_more;
+
+    if (is_ok) {
+        note_plenty(t);
+        return_rest(t, give_all(t));
+    } else {
+        note_failure(t);
+    }
+    move_on(t, unclaim_all(t, has_more, op->status));
+    if (!t->is_dirty && t->not_waiting)
+        dismiss_those_not_waiting(t);
+    t->is_popping = false;
+    if (is_ok)
+        serve_topic(t);
+    else
+        release_blocked(t);
+    free_if_unused(t);
+}
+
+static bool wants_to_pop(const struct topic *t)
+{
+    return t->is_dirty && !t->is_popping;
+}
+
+/* The rule at the top of waiters.h: pops if the topic is dirty and a consumer is free, and
+ * releases the consumers that it blocked. Calls nobody back. */
+static void serve_topic(struct topic *t)
+{
+    unsigned wanted;
+
+    if (!wants_to_pop(t))
+        return;
+    wanted = claim(t);
+    if (!wanted)
+        return;
+    t->asked_mono_ms = timers_now(t->waiters->core->timers);
+    t->is_dirty = false;
+    t->has_failed = false;
+    t->is_popping = true;
+    t->op.verb = OP_POP;
+    t->op.topic = t->name;
+    t->op.bucket = t->bucket;
+    t->op.in.pop.count = wanted;
+    t->op.on_done = on_popped;
+    core_send(t->waiters->core, &t->op);
+    release_blocked(t);
+}
+
+/* The same for a consumer that has just become free, at a topic whose other consumers have been
+ * looked at since it turned dirty: looking at all of them for each of them would take the
+ * square of their number. False: a topic that the consumer prefers blocks it. */
+static bool serve_entry(struct entry *entry)
+{
+    struct entry *better;
+
+    if (!wants_to_pop(entry->topic) || entry->pop->is_claimed)
+        return true;
+    better = find_better(entry);
+    if (better)
+        block(better);
+    else
+        serve_topic(entry->topic);
+    return !better;
+}
+
+/* At all its topics. A topic that blocks the consumer at one does so at all lesser ones. */
+static void serve_consumer(struct pop *pop)
+{
+    for (unsigned i = 0; i < pop->entry_count && serve_entry(&pop->entries[i]); i++)
         ;
+}
+
+static bool can_all_wait(const struct list *entries)
+{
+    LIST_EACH (link, entries) {
+        if (!CONTAINER_OF(link, struct entry, link)->pop->may_wait)
+            return false;
+    }
+    return true;
+}
+
+/* The topic's bucket is out of reach: the consumers it blocked are released, and a pop whose
+ * consumers can all wait is abandoned, because the store would hold it until the bucket is
+ * back. */
+static void go_without(struct topic *t)
+{
+    if (t->is_popping && can_all_wait(&t->claimed))
+        core_abandon(t->waiters->core, &t->op);
+    release_blocked(t);
 }
 
 /* ---- what the queue calls ---- */
@@ -272,7 +505,7 @@ static void add_entries(struct waiters *w, struct pop *pop)
         abort();
     pop->entry_count = 0;
     for (unsigned i = 0; i < pop->topic_count; i++) {
-        struct topic *t = topic_get(w, pop->topics[i]);
+        struct topic *t = get_topic(w, pop->topics[i]);
         struct entry *entry = &pop->entries[pop->entry_count];
 
         if (has_entry_at(pop, t)) /* it named the topic twice */
@@ -294,7 +527,7 @@ static void spread_news(struct pop *pop)
 {
     for (unsigned i = 0; i < pop->entry_count; i++) {
         if (pop->entries[i].is_news)
-            topic_serve(pop->entries[i].topic);
+            serve_topic(pop->entries[i].topic);
     }
 }
 
@@ -306,7 +539,7 @@ static void take_in(struct waiters *w, struct pop *pop)
     pop->may_wait = false;
     pop->is_claimed = false;
     pop->is_patient = false;
-    pop->trouble = STATUS_OK;
+    pop->last_error = STATUS_OK;
     pop->since_mono_ms = timers_now(w->core->timers);
     timer_init(&pop->timer, on_time_over);
     w->count++;
@@ -352,7 +585,7 @@ void waiters_add(struct waiters *w, struct pop *pop)
         timer_arm(w->core->timers, &pop->timer, pop->wait_ms);
     }
     spread_news(pop);
-    waiter_serve(pop);
+    serve_consumer(pop);
 }
 
 void waiters_refuse(struct waiters *w, struct pop *pop, enum status status)
@@ -381,12 +614,12 @@ void waiters_cancel_all(struct waiters *w)
 
 void waiters_wake(struct waiters *w, struct bytes topic)
 {
-    struct topic *t = topic_find(w, topic);
+    struct topic *t = find_topic(w, topic);
 
     if (!t)
         return;
     t->is_dirty = true;
-    topic_serve(t);
+    serve_topic(t);
 }
 
 void waiters_wake_all(struct waiters *w)
@@ -396,7 +629,7 @@ void waiters_wake_all(struct waiters *w)
     HASH_ITER (hh, w->topics, t, next)
         t->is_dirty = true;
     HASH_ITER (hh, w->topics, t, next)
-        topic_serve(t);
+        serve_topic(t);
 }
 
 void waiters_set_bucket(struct waiters *w, unsigned bucket)
@@ -409,9 +642,9 @@ void waiters_set_bucket(struct waiters *w, unsigned bucket)
             continue;
         t->is_dirty = true;
         if (is_away)
-            topic_go_without(t);
+            go_without(t);
         else
-            topic_serve(t);
+            serve_topic(t);
     }
 }
 
@@ -421,7 +654,7 @@ static void on_retry(struct timer *timer)
     struct topic *t, *next;
 
     HASH_ITER (hh, w->topics, t, next)
-        topic_serve(t);
+        serve_topic(t);
 }
 
 void waiters_init(struct waiters *w, struct core *core, struct deliveries *deliveries,

@@ -32,7 +32,7 @@
  * A consumer that waits is not claimed for a topic whose bucket is out of reach, nor blocked by
  * it; when the bucket is back the topic is dirty.
  *
- * A consumer has its places while it has entries: see struct places. A consumer that wants to
+ * A consumer has its places while it has entries: see places.h. A consumer that wants to
  * wait, where there is no room, asks once without waiting: only the waiting is refused.
  *
  * Jobs that come for a consumer that has left meanwhile are returned. A consumer whose time
@@ -50,28 +50,7 @@
 #include "base/timer.h"
 #include "base/list.h"
 #include "base/status.h"
-
-/* The room for pops, counted in topics, and how clients share it.
- *
- * A pop has one place for each topic it names, because its memory grows with them. Pops that
- * wait and pops that only ask have separate places: waiting pops never take the room of those
- * that only ask.
- *
- * Places are counted by the client's address. One address may use all of them while nobody
- * else wants any. Where too few are left for a newcomer, the address with more than half of
- * them gives some back, oldest pop first, as long as the newcomer's address stays within half.
- */
-
-struct account;
-struct pop;
-
-enum place_kind { PLACE_NONE, PLACE_WAITING, PLACE_ASKING, PLACE_KINDS };
-
-struct places {
-    struct account *accounts;             /* hash by address */
-    unsigned used[PLACE_KINDS];           /* topics */
-    struct account *largest[PLACE_KINDS]; /* the last that had more than half; NULL: none has */
-};
+#include "node/queue/places.h"
 
 struct core;
 struct deliveries;

@@ -2,15 +2,16 @@
  *
  * The caller embeds a `struct op` in its own request, fills in the verb and its inputs, and
  * finds the outputs there when `on_done` is called. The rules of every asynchronous call in
- * this house hold:
+ * this code base hold:
  *   - on_done comes exactly once, shutdown and lost connections included, and never from
  *     inside the submitting call;
  *   - inputs (topic, id, body, arrays) are borrowed until then;
  *   - outputs are valid only while on_done runs: what is needed longer is copied;
  *   - from on_done on the op is the caller's again (it may be freed or submitted anew there).
  *
- * STATUS_UNKNOWN: the operation may have happened; every other failure: it did not. A read
- * (OP_READS) never ends UNKNOWN: with its answer lost, it is UNAVAILABLE.
+ * status_is_unknown(status): the operation may have happened, or it has and may be lost; every
+ * other failure: it did not. A read (OP_READS) never ends UNKNOWN: with its answer lost, it is
+ * UNAVAILABLE.
  */
 #ifndef DUEQ_NODE_STORE_OP_H
 #define DUEQ_NODE_STORE_OP_H
@@ -232,9 +233,8 @@ struct op {
     unsigned bucket;    /* crc16(topic) % buckets; the queue sets it, but for TOPICS */
     struct bytes topic; /* where OP_LIST does not say otherwise */
     struct bytes
-        client; /* who asks, for the history; may be ""; the store does not look at it */
-    struct bytes
-        id; /* PUSH ("": the store gives one), ACK, RELEASE, TOUCH, CANCEL, GET, OWNER */
+        client;      /* who asks, for the history; may be ""; the store does not look at it */
+    struct bytes id; /* of the verbs about one job; PUSH with "": the store gives one */
 
     /* The leader's token as text (ha/rule/token.h), "" of a standalone node; borrowed. For SCAN
      * (without in.scan.share), AUDIT, REPAIR and FENCE, which only a leader may run. Where the

@@ -28,7 +28,7 @@
 #define SETTINGS_LEAST   45 /* bytes of the packed row of the first version */
 #define SETTINGS_FOREVER ((INT64_C(1) << 48) - 1)
 
-/* Where each setting's place begins and ends in the packed row. */
+/* The first and the last byte of each setting in the packed row. */
 enum {
     SETTINGS_BEGIN = 8 - 1,
 #define X(name, word, field, kind, bytes, ...) \

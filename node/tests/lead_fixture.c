@@ -31,8 +31,8 @@ void read_warden(struct node *n)
             n->warden_until_boot_ms = message.until_boot_ms;
             continue;
         }
-        if (message.kind == CHANNEL_ALONE) {
-            n->is_warden_told_alone = message.is_alone;
+        if (message.kind == CHANNEL_NO_SUCCESSOR) {
+            n->is_no_successor_reported = message.has_no_successor;
             continue;
         }
         assert_int_equal(message.kind, CHANNEL_SESSION);
@@ -45,15 +45,15 @@ static void on_role(void *arg, const struct role *role, enum role_state before)
 {
     struct node *n = arg;
 
-    worker_tell_session(&n->app);
-    worker_tell_address(&n->app);
+    node_lead_report_session(n->lead, &n->warden);
+    node_lead_report_address(n->lead, &n->warden);
     assert_true(n->told_count < sizeof(n->told) / sizeof(n->told[0]));
-    n->told[n->told_count++] = (struct told){.role = role->state,
-                                             .before = before,
-                                             .reason = role->reason,
-                                             .session = n->app.told_session,
-                                             .until_boot_ms = n->app.told_until_boot_ms,
-                                             .at_ms = now};
+    n->told[n->told_count++] = (struct notifier){.role = role->state,
+                                                 .before = before,
+                                                 .reason = role->reason,
+                                                 .session = n->warden.session,
+                                                 .until_boot_ms = n->warden.until_boot_ms,
+                                                 .at_ms = now};
 }
 
 static void on_refused(void *arg, const char *why)
@@ -73,7 +73,7 @@ static void make_queue(struct node *n)
                                           .lock_ms = LOCK_MS,
                                           .node = bytes_of_text(n->conf.node.id)};
 
-    n->app.queue = queue_new(&options, memory_store_port(n->ms), &n->loop.timers);
+    n->queue = queue_new(&options, memory_store_port(n->ms), &n->loop.timers);
 }
 
 static void node_init(unsigned i)
@@ -82,7 +82,7 @@ static void node_init(unsigned i)
     static char secret[] = "a secret that only tests know";
     struct node *n = &nodes[i];
 
-    *n = (struct node){.options.conf = &n->conf};
+    *n = (struct node){.warden_session = 0};
     n->conf.node.id = names[i];
     n->conf.node.data_dir = directory;
     n->conf.ha.mode = HA_MODE_STANDBY;
@@ -95,8 +95,7 @@ static void node_init(unsigned i)
     timers_init(&n->loop.timers, now);
     n->ms = i ? memory_store_join(nodes[0].ms, &n->loop.timers)
               : memory_store_new(&n->loop.timers, BUCKETS);
-    assert_int_equal(channel_open(&n->warden_fd, &n->options.channel_fd), STATUS_OK);
-    n->app.options = &n->options;
+    assert_int_equal(channel_open(&n->warden_fd, &n->warden.fd), STATUS_OK);
     make_queue(n);
 }
 
@@ -106,7 +105,7 @@ void node_start(unsigned i)
     static const int none[CONF_PORTS] = {[0 ... CONF_PORTS - 1] = -1};
     const struct node_lead_options options = {.conf = &n->conf,
                                               .loop = &n->loop,
-                                              .queue = n->app.queue,
+                                              .queue = n->queue,
                                               .port_fds = none,
                                               .peer_fd = -1,
                                               .incarnation = 1000 + i,
@@ -114,10 +113,10 @@ void node_start(unsigned i)
                                               .on_role = on_role,
                                               .arg = n};
 
-    n->app.lead = node_lead_new(&options);
+    n->lead = node_lead_new(&options);
     n->is_running = true;
-    node_lead_start(n->app.lead);
-    node_lead_store_is(n->app.lead, true);
+    node_lead_start(n->lead);
+    node_lead_store_is(n->lead, true);
 }
 
 static void on_stopped(void *arg)
@@ -125,12 +124,12 @@ static void on_stopped(void *arg)
     struct node *n = arg;
 
     n->is_stopped = true;
-    worker_tell_session(&n->app);
+    node_lead_report_session(n->lead, &n->warden);
 }
 
 void node_stop(unsigned i)
 {
-    node_lead_stop(nodes[i].app.lead, on_stopped, &nodes[i]);
+    node_lead_stop(nodes[i].lead, on_stopped, &nodes[i]);
     assert_false(nodes[i].is_stopped);
 }
 
@@ -163,14 +162,14 @@ static void node_end(unsigned i)
         await(it_is_stopped);
     }
     is_queue_stopped = false;
-    queue_stop(n->app.queue, on_queue_stopped, NULL);
+    queue_stop(n->queue, on_queue_stopped, NULL);
     await(queue_is_stopped);
-    node_lead_free(n->app.lead);
-    queue_free(n->app.queue);
+    node_lead_free(n->lead);
+    queue_free(n->queue);
     memory_store_free(n->ms);
     timers_fini(&n->loop.timers);
     close(n->warden_fd);
-    close(n->options.channel_fd);
+    close(n->warden.fd);
 }
 
 /* ---- the world ---- */
@@ -260,7 +259,7 @@ struct ha_status status_of(unsigned i)
 {
     struct ha_status s;
 
-    ha_status(node_lead_ha(nodes[i].app.lead), &s);
+    ha_status(node_lead_ha(nodes[i].lead), &s);
     return s;
 }
 
@@ -326,7 +325,7 @@ static enum status ask(unsigned i, struct op *op)
     op->topic = BYTES("t");
     op->on_done = on_done;
     is_done = false;
-    queue_submit(nodes[i].app.queue, op);
+    queue_submit(nodes[i].queue, op);
     await(op_is_done);
     return op->status;
 }

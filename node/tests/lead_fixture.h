@@ -8,7 +8,8 @@
 
 #include "base/loop.h"
 #include "ha/fake/coordinator.h"
-#include "node/worker_private.h"
+#include "node/channel.h"
+#include "node/lead.h"
 #include "node/queue/queue.h"
 #include "node/store/memory/store.h"
 
@@ -19,7 +20,7 @@
 #define LOCK_MS       3000
 #define DIRECTORY_LEN 32
 
-struct told {
+struct notifier {
     enum role_state role, before;
     enum role_reason reason;
     int64_t session, until_boot_ms; /* what the warden had been told by then */
@@ -28,22 +29,23 @@ struct told {
 
 struct node {
     struct conf conf;
-    struct worker_options options;
-    struct worker app; /* only what app_tell_...() look at, and `ha` */
     struct loop loop;
+    struct queue *queue;
+    struct node_lead *lead;
+    struct channel_reported warden; /* what it was told */
     struct memory_store *ms;
     struct fake_coordinator zk;
     struct peers peers;
     bool is_running, is_stopped;
     char refused[256]; /* what on_refused said; "": nothing */
 
-    struct told told[32]; /* each on_role */
+    struct notifier told[32]; /* each on_role */
     unsigned told_count;
-    int warden_fd;                /* the warden's end of the channel */
-    int64_t warden_session;       /* what was read there last */
-    unsigned warden_messages;     /* how many told of a session */
-    int64_t warden_until_boot_ms; /* read there last */
-    bool is_warden_told_alone;    /* the same */
+    int warden_fd;                 /* the warden's end of the channel */
+    int64_t warden_session;        /* what was read there last */
+    unsigned warden_messages;      /* how many told of a session */
+    int64_t warden_until_boot_ms;  /* read there last */
+    bool is_no_successor_reported; /* the same */
 };
 
 extern struct fake_ensemble ensemble;

@@ -22,7 +22,7 @@ static int sharing_setup(void **state)
 
 static struct shares *shares_of(unsigned i)
 {
-    return queue_shares(nodes[i].app.queue);
+    return queue_shares(nodes[i].queue);
 }
 
 static unsigned own(unsigned i)
@@ -111,10 +111,10 @@ static void who_has_no_store_leaves_its_shares_to_others(void **state)
 {
     start_two();
     memory_store_take_down(nodes[1].ms);
-    node_lead_store_is(nodes[1].app.lead, false);
+    node_lead_store_is(nodes[1].lead, false);
     await(has_the_first_all);
     memory_store_bring_up(nodes[1].ms);
-    node_lead_store_is(nodes[1].app.lead, true);
+    node_lead_store_is(nodes[1].lead, true);
     await(do_both_share);
 }
 
@@ -124,9 +124,9 @@ static void a_store_that_is_away_for_a_moment_moves_no_share(void **state)
 
     start_two();
     view = shares_number(shares_of(0));
-    node_lead_store_is(nodes[1].app.lead, false);
+    node_lead_store_is(nodes[1].lead, false);
     run(100);
-    node_lead_store_is(nodes[1].app.lead, true);
+    node_lead_store_is(nodes[1].lead, true);
     run(2 * T);
     assert_int_equal(shares_number(shares_of(0)), view);
 }

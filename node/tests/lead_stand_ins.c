@@ -59,7 +59,7 @@ static void set_nobody(struct peers *p, const struct peer_name *names, unsigned 
 {
 }
 
-static void tell_nobody(struct peers *p, const struct coord_credentials *mine)
+static void report_to_nobody(struct peers *p, const struct coord_credentials *mine)
 {
 }
 
@@ -73,8 +73,10 @@ static void leave_nobody(struct peers *p)
 
 struct peers *peer_link_new(const struct peer_options *options, struct loop *loop)
 {
-    static const struct peers_ops ops = {
-        .set = set_nobody, .tell = tell_nobody, .ask = ask_nobody, .leave = leave_nobody};
+    static const struct peers_ops ops = {.set = set_nobody,
+                                         .report = report_to_nobody,
+                                         .ask = ask_nobody,
+                                         .leave = leave_nobody};
     struct node *n = node_of(loop);
 
     n->peers = (struct peers){.ops = &ops};

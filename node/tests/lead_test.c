@@ -28,7 +28,7 @@ static unsigned long scans(unsigned i)
 
 static unsigned long fenced_scans(unsigned i)
 {
-    return queue_stats(nodes[i].app.queue)->ended[OP_SCAN][STATUS_FENCED];
+    return queue_stats(nodes[i].queue)->ended[OP_SCAN][STATUS_FENCED];
 }
 
 static void token_of(unsigned i, char text[TOKEN_TEXT_LEN + 1])
@@ -77,12 +77,12 @@ static void a_standby_moves_none(void **state)
 static void a_lease_that_is_over_ends_its_scans_before_another_node_leads(void **state)
 {
     unsigned long last;
-    const struct told *over, *taken;
+    const struct notifier *over, *taken;
 
     start_two();
     run(500);
     fake_coordinator_link(&nodes[0].zk, FAKE_LINK_MUTE);
-    while (ha_may_act(node_lead_ha(nodes[0].app.lead)))
+    while (ha_may_act(node_lead_ha(nodes[0].lead)))
         run(1);
     last = scans(0);
     assert_int_not_equal(role_of(1), ROLE_LEADER);
@@ -100,14 +100,14 @@ static void a_node_whose_store_is_away_gives_the_lead_away(void **state)
 {
     start_two();
     memory_store_take_down(nodes[0].ms);
-    node_lead_store_is(nodes[0].app.lead, false);
+    node_lead_store_is(nodes[0].lead, false);
     await(second_leads);
     assert_int_equal(role_of(0), ROLE_STANDBY);
 }
 
 static bool first_has_successor(void)
 {
-    return node_lead_has_successor(nodes[0].app.lead);
+    return node_lead_has_successor(nodes[0].lead);
 }
 
 static bool first_has_none(void)
@@ -119,9 +119,9 @@ static void who_could_not_have_the_address_is_not_waited_for(void **state)
 {
     start_two();
     await(first_has_successor);
-    node_lead_address_is(nodes[1].app.lead, false);
+    node_lead_address_is(nodes[1].lead, false);
     await(first_has_none);
-    node_lead_address_is(nodes[1].app.lead, true);
+    node_lead_address_is(nodes[1].lead, true);
     await(first_has_successor);
 }
 
@@ -167,7 +167,7 @@ static void on_adopted(struct adoption *adoption)
 {
     is_adopted = true;
     if (adoption->status == STATUS_OK)
-        node_lead_adopted(nodes[0].app.lead);
+        node_lead_adopted(nodes[0].lead);
 }
 
 static bool has_adopted(void)
@@ -196,7 +196,7 @@ static void another_clusters_store_is_left_alone_until_it_is_adopted(void **stat
     assert_int_equal(count_of("fence adopt", read_file("log")), 1);
     assert_int_equal(count_of("this node is fenced", read_file("log")), 1);
 
-    assert_true(node_lead_adopt(nodes[0].app.lead, &adoption));
+    assert_true(node_lead_adopt(nodes[0].lead, &adoption));
     await(has_adopted);
     assert_int_equal(adoption.status, STATUS_OK);
     await(first_leads);
@@ -213,7 +213,7 @@ static void nobody_adopts_what_is_its_own(void **state)
     node_start(0);
     await(first_leads);
     run(T);
-    assert_false(node_lead_adopt(nodes[0].app.lead, &adoption));
+    assert_false(node_lead_adopt(nodes[0].lead, &adoption));
     run(T);
     assert_false(is_adopted);
 }
@@ -225,7 +225,7 @@ static void nobody_adopts_where_no_leader_is_known(void **state)
     is_adopted = false;
     fake_ensemble_set_quorum(&ensemble, false);
     node_start(0);
-    assert_false(node_lead_adopt(nodes[0].app.lead, &adoption));
+    assert_false(node_lead_adopt(nodes[0].lead, &adoption));
     run(T);
     assert_false(is_adopted);
 }
@@ -244,10 +244,10 @@ static void only_the_leader_adopts_and_only_with_a_lease(void **state)
     await(first_leads);
     node_start(1);
     await(second_has_joined);
-    assert_false(node_lead_adopt(nodes[1].app.lead, &adoption));
+    assert_false(node_lead_adopt(nodes[1].lead, &adoption));
     fake_ensemble_set_quorum(&ensemble, false);
     run(T);
-    assert_false(node_lead_adopt(nodes[0].app.lead, &adoption));
+    assert_false(node_lead_adopt(nodes[0].lead, &adoption));
     run(T);
     assert_false(is_adopted);
 }
@@ -272,7 +272,7 @@ static void a_stop_waits_for_what_the_leader_has_begun(void **state)
     memory_store_unhold(nodes[0].ms);
     await(first_is_stopped);
     assert_int_equal(role_of(0), ROLE_OFFLINE);
-    assert_int_equal(node_lead_session(nodes[0].app.lead).session, 0);
+    assert_int_equal(node_lead_session(nodes[0].lead).session, 0);
     await(second_leads);
 }
 
@@ -300,9 +300,9 @@ static void alone_it_leads_at_once_and_without_a_token(void **state)
     run(200);
     assert_int_equal(ready_count(0), 1);
     assert_int_equal(memory_store_count(nodes[0].ms, OP_FENCE), 0);
-    assert_int_equal(node_lead_session(nodes[0].app.lead).session, 0);
-    assert_false(node_lead_is_fenced_alone(nodes[0].app.lead));
-    assert_false(node_lead_adopt(nodes[0].app.lead, &adoption));
+    assert_int_equal(node_lead_session(nodes[0].lead).session, 0);
+    assert_false(node_lead_is_standalone_fenced(nodes[0].lead));
+    assert_false(node_lead_adopt(nodes[0].lead, &adoption));
 }
 
 static void alone_it_leaves_a_clusters_store_alone_until_it_is_adopted(void **state)
@@ -315,17 +315,17 @@ static void alone_it_leaves_a_clusters_store_alone_until_it_is_adopted(void **st
     node_start(0);
     push(0, 100);
     run(3 * HA_FENCED_AGAIN_MS);
-    assert_true(node_lead_is_fenced_alone(nodes[0].app.lead));
+    assert_true(node_lead_is_standalone_fenced(nodes[0].lead));
     assert_int_equal(ready_count(0), 0);
     assert_int_equal(count_of("this node is fenced", read_file("log")), 1);
 
-    assert_true(node_lead_adopt(nodes[0].app.lead, &adoption));
+    assert_true(node_lead_adopt(nodes[0].lead, &adoption));
     await(has_adopted);
-    assert_false(node_lead_is_fenced_alone(nodes[0].app.lead));
+    assert_false(node_lead_is_standalone_fenced(nodes[0].lead));
     run(100);
     assert_int_equal(ready_count(0), 1);
     run(3 * HA_FENCED_AGAIN_MS);
-    assert_false(node_lead_is_fenced_alone(nodes[0].app.lead));
+    assert_false(node_lead_is_standalone_fenced(nodes[0].lead));
     assert_int_equal(scan_at_store(FOREIGN), STATUS_FENCED);
 }
 
@@ -338,10 +338,10 @@ static void alone_it_stays_fenced_while_the_store_is_away(void **state)
     run(3 * HA_FENCED_AGAIN_MS);
     memory_store_take_down(nodes[0].ms);
     run(3 * HA_FENCED_AGAIN_MS);
-    assert_true(node_lead_is_fenced_alone(nodes[0].app.lead));
+    assert_true(node_lead_is_standalone_fenced(nodes[0].lead));
     memory_store_bring_up(nodes[0].ms);
     run(3 * HA_FENCED_AGAIN_MS);
-    assert_true(node_lead_is_fenced_alone(nodes[0].app.lead));
+    assert_true(node_lead_is_standalone_fenced(nodes[0].lead));
     assert_int_equal(count_of("this node does", read_file("log")), 0);
 }
 

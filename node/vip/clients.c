@@ -49,7 +49,7 @@ static void move(struct vip_clients *c, enum floating_state state)
     c->floating.state = state;
     tell(c);
     if (before && state != FLOATING_HERE)
-        LOG_INFO("vip", "%s %u clients", state == FLOATING_DRAINING ? "lets go of" : "cuts off",
+        LOG_INFO("vip", "%s %u clients", state == FLOATING_DRAINING ? "drains" : "cuts off",
                  before);
 }
 
@@ -141,7 +141,7 @@ const struct vip_ops vip_clients_ops = {
 
 /* ---- by the lead ---- */
 
-void vip_clients_let_go(struct vip_clients *c)
+void vip_clients_drain(struct vip_clients *c)
 {
     move(c, FLOATING_DRAINING);
 }

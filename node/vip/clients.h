@@ -42,9 +42,9 @@ void vip_clients_serve(struct vip_clients *c, struct port *const *ports, unsigne
 
 extern const struct vip_ops vip_clients_ops; /* with the vip_clients as `arg` */
 
-/* let_go: the address is about to leave, gracefully. welcome: it stays after all, or has come.
+/* drain: the address is about to leave, gracefully. welcome: it stays after all, or has come.
  */
-void vip_clients_let_go(struct vip_clients *c);
+void vip_clients_drain(struct vip_clients *c);
 void vip_clients_welcome(struct vip_clients *c);
 
 /* Is a client of the address owed a reply? */

@@ -7,6 +7,11 @@
 #include "node/vip/vip_app.h"
 #include "node/vip/clients.h"
 
+/* By the kernel: could this node have the address? */
+#define VIP_LOOK_MS      1000
+#define VIP_FAILURES_MAX 2 /* renewals in a row, then it could not be here */
+#define VIP_REMEMBER_MS  60000
+
 struct vip_mover;
 
 struct vip_mover_ops {
@@ -24,7 +29,7 @@ struct vip_mover_ops {
 struct vip_mover {
     const struct vip_mover_ops *ops;
     const struct vip_app_options *options;
-    struct vip_clients *clients; /* a mover welcomes, lets go and cuts off */
+    struct vip_clients *clients; /* a mover welcomes, drains and cuts off */
 };
 
 static inline struct timers *vip_mover_timers(const struct vip_mover *m)

@@ -86,7 +86,7 @@ static void give(struct vip_mover *m)
     struct by_hook *b = by_hook_of(m);
 
     b->is_leaving = b->is_wanted;
-    vip_clients_let_go(m->clients);
+    vip_clients_drain(m->clients);
     vip_mover_say(m, "leaving");
 }
 

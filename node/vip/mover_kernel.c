@@ -6,10 +6,10 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "ha/vip/link.h"
 #include "ha/vip/vip.h"
 #include "ha/vip/net.h"
 #include "node/capabilities.h"
-#include "node/vip/look.h"
 #include "node/vip/mover.h"
 
 struct kernel {
@@ -17,10 +17,19 @@ struct kernel {
     const struct vip_addresses *addresses;
     struct vip_net *net; /* NULL: there are no sockets, and `broken` says why */
     struct vip *vip;     /* the same */
-    struct vip_look look;
-    bool is_wanted; /* this node leads */
+    bool is_wanted;      /* this node leads */
     char broken[160];
     struct timer retry; /* then */
+
+    /* Could the address be here? */
+    struct vip_link *link;
+    struct timer look;
+    unsigned failures;     /* in a row */
+    int64_t until_mono_ms; /* the failures are remembered; 0: none to remember */
+    bool is_possible;
+    char on[IF_NAMESIZE]; /* the interface of the first address; "": none */
+    char why[320];        /* it could not be here; "": it could */
+    char failed[320];     /* the last failure */
 };
 
 #define RETRY_MS 1000
@@ -44,7 +53,7 @@ static void take(struct vip_mover *m, const char *token)
 static void give(struct vip_mover *m)
 {
     kernel_of(m)->is_wanted = false;
-    vip_clients_let_go(m->clients);
+    vip_clients_drain(m->clients);
     if (kernel_of(m)->vip)
         vip_hand_over(kernel_of(m)->vip);
 }
@@ -95,21 +104,126 @@ static void on_state(void *arg, enum vip_state state)
         vip_clients_cut_off(m->clients);
 }
 
-/* A lease in doubt for a moment says nothing about this host. */
-static bool is_held(void *arg, const char **why)
+static void tell_possible(struct kernel *k, bool is_possible)
 {
-    struct kernel *k = arg;
-
-    *why = may_hold(k) ? vip_why(k->vip) : NULL;
-    return vip_state(k->vip) == VIP_HELD;
-}
-
-static void on_possible(void *arg, bool is_possible)
-{
-    const struct vip_app_options *options = ((struct kernel *)arg)->base.options;
+    const struct vip_app_options *options = k->base.options;
 
     options->on_possible(options->arg, is_possible);
 }
+
+/* ---- could it be here? ----
+ *
+ * While the address is elsewhere, the node looks once a second: is there an interface for it,
+ * and no foreign address in its place? While this node holds it, repeated failures to put it
+ * say more. They are remembered for a while where looking finds nothing wrong; else the node
+ * would be elected again at once, and fail again. */
+
+static const char *interface_of(const struct kernel *k)
+{
+    return k->base.options->conf->vip.interface;
+}
+
+static void say_why(struct kernel *k, const struct vip_address *a, const char *why)
+{
+    snprintf(k->why, sizeof(k->why), "%s: %s", a->text, why);
+}
+
+/* Says why not. */
+static bool could_be_here(struct kernel *k, const struct vip_address *a)
+{
+    char name[IF_NAMESIZE], text[80];
+    struct vip_interface on;
+    const char *why;
+
+    if (vip_link_find(k->link, a, interface_of(k), &on, &why) != STATUS_OK) {
+        say_why(k, a, why);
+        return false;
+    }
+    if (a == &k->addresses->at[0])
+        memcpy(k->on, on.name, sizeof(k->on));
+    if (vip_interface_fault(&on, a)) {
+        snprintf(text, sizeof(text), "%s: %s", on.name, vip_interface_fault(&on, a));
+        say_why(k, a, text);
+        return false;
+    }
+    if (vip_link_presence(k->link, a, name) == VIP_IS_FOREIGN) {
+        snprintf(text, sizeof(text), "somebody has configured it on this machine (%s)", name);
+        say_why(k, a, text);
+        return false;
+    }
+    return true;
+}
+
+static bool look_around(struct kernel *k)
+{
+    k->why[0] = k->on[0] = '\0';
+    if (!k->link && !(k->link = vip_link_new())) {
+        snprintf(k->why, sizeof(k->why), "no netlink socket: %s", strerror(errno));
+        return false;
+    }
+    for (size_t i = 0; i < k->addresses->count; i++)
+        if (!could_be_here(k, &k->addresses->at[i]))
+            return false;
+    return true;
+}
+
+/* A fault that looking finds replaces the remembered failures: looking will see its end, too.
+ */
+static bool is_possible_elsewhere(struct kernel *k)
+{
+    k->failures = 0;
+    if (!look_around(k)) {
+        k->until_mono_ms = 0;
+        return false;
+    }
+    if (timers_now(vip_mover_timers(&k->base)) >= k->until_mono_ms)
+        return true;
+    memcpy(k->why, k->failed, sizeof(k->why));
+    return false;
+}
+
+static bool is_possible_here(struct kernel *k, const char *why)
+{
+    if (!why)
+        return k->is_possible;
+    snprintf(k->why, sizeof(k->why), "%s", why);
+    k->failures = k->why[0] ? k->failures + 1 : 0;
+    if (k->failures < VIP_FAILURES_MAX) {
+        k->until_mono_ms = 0;
+        return true;
+    }
+    memcpy(k->failed, k->why, sizeof(k->failed));
+    k->until_mono_ms =
+        look_around(k) ? timers_now(vip_mover_timers(&k->base)) + VIP_REMEMBER_MS : 0;
+    memcpy(k->why, k->failed, sizeof(k->why));
+    return false;
+}
+
+/* A lease in doubt for a moment says nothing about this host. */
+static bool judge(struct kernel *k)
+{
+    if (vip_state(k->vip) != VIP_HELD)
+        return is_possible_elsewhere(k);
+    return is_possible_here(k, may_hold(k) ? vip_why(k->vip) : NULL);
+}
+
+static void on_look(struct timer *timer)
+{
+    struct kernel *k = CONTAINER_OF(timer, struct kernel, look);
+    bool before = k->is_possible, is_held = vip_state(k->vip) == VIP_HELD;
+
+    k->is_possible = judge(k);
+    timer_arm(vip_mover_timers(&k->base), timer, is_held ? VIP_RENEW_MS : VIP_LOOK_MS);
+    if (k->is_possible == before)
+        return;
+    if (k->is_possible)
+        LOG_INFO("vip", "this node could have the address again");
+    else
+        LOG_WARN("vip", "this node could not have the address: %s", k->why);
+    tell_possible(k, k->is_possible);
+}
+
+/* ---- what is told of it ---- */
 
 static void read_state(struct vip_mover *m, struct vip_status *to)
 {
@@ -125,10 +239,10 @@ static void read_state(struct vip_mover *m, struct vip_status *to)
     stats = vip_stats(k->vip);
     is_away = vip_state(k->vip) == VIP_AWAY;
     to->state = vip_state_word(vip_state(k->vip));
-    to->is_possible = k->look.is_possible;
+    to->is_possible = k->is_possible;
     to->is_here = m->clients->here == (1u << k->addresses->count) - 1;
-    to->interface = is_away ? k->look.on : vip_net_interface(k->net, &k->addresses->at[0]);
-    to->why = is_away ? k->look.why : vip_why(k->vip);
+    to->interface = is_away ? k->on : vip_net_interface(k->net, &k->addresses->at[0]);
+    to->why = is_away ? k->why : vip_why(k->vip);
     to->conflict = vip_conflict(k->vip);
     to->taken = stats->taken;
     to->restored = stats->restored;
@@ -144,8 +258,8 @@ static void free_kernel(struct vip_mover *m)
     struct kernel *k = kernel_of(m);
 
     timer_disarm(vip_mover_timers(m), &k->retry);
-    if (k->vip)
-        vip_look_fini(&k->look);
+    timer_disarm(vip_mover_timers(m), &k->look);
+    vip_link_free(k->link);
     vip_clients_cut_off(m->clients);
     vip_free(k->vip);
     vip_net_free(k->net);
@@ -155,9 +269,8 @@ static void free_kernel(struct vip_mover *m)
 static bool open_net(struct kernel *k)
 {
     const struct vip_app_options *options = k->base.options;
-    const char *interface = options->conf->vip.interface;
 
-    k->net = vip_net_new(options->loop, k->addresses, interface);
+    k->net = vip_net_new(options->loop, k->addresses, interface_of(k));
     if (!k->net) {
         if (!k->broken[0])
             LOG_ERROR("vip",
@@ -179,13 +292,8 @@ static bool open_net(struct kernel *k)
                                            .on_state = on_state,
                                            .arg = k});
     vip_net_listen(k->net, k->vip);
-    k->look = (struct vip_look){.addresses = k->addresses,
-                                .interface = interface,
-                                .timers = &options->loop->timers,
-                                .is_held = is_held,
-                                .on_possible = on_possible,
-                                .arg = k};
-    vip_look_init(&k->look);
+    k->is_possible = true;
+    timer_arm(&options->loop->timers, &k->look, 0);
     return true;
 }
 
@@ -195,12 +303,12 @@ static void on_retry(struct timer *timer)
     struct kernel *k = CONTAINER_OF(timer, struct kernel, retry);
 
     if (!open_net(k)) {
-        on_possible(k, false);
+        tell_possible(k, false);
         timer_arm(vip_mover_timers(&k->base), timer, RETRY_MS);
         return;
     }
     LOG_INFO("vip", "the virtual address can be taken now");
-    on_possible(k, true);
+    tell_possible(k, true);
     if (k->is_wanted)
         vip_take(k->vip);
 }
@@ -224,6 +332,7 @@ struct vip_mover *vip_mover_kernel_new(const struct vip_app_options *options,
     clients->on_here = on_here;
     clients->arg = &k->base;
     timer_init(&k->retry, on_retry);
+    timer_init(&k->look, on_look);
     if (!open_net(k))
         timer_arm(&options->loop->timers, &k->retry, 0); /* tells it, too */
     return &k->base;

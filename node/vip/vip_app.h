@@ -17,12 +17,11 @@
  * cannot be heard then, so the program is told to drop the address when the lead has been
  * handed over.
  *
- * A leader that cannot have the address (look.c finds that out) gives the lead to a node that
- * can (ha_address_is()).
+ * A leader that cannot have the address (mover_kernel.c finds that out) gives the lead to a
+ * node that can (ha_address_is()).
  *
  *   vip_app.c       by role; stopping
- *   mover_kernel.c  the address on an interface
- *   look.c          could it be there?
+ *   mover_kernel.c  the address on an interface; could it be there?
  *   mover_hook.c    the address where a program puts it
  *   hook.c          how that program is run
  *   clients.c       its clients
@@ -60,7 +59,7 @@ struct vip_app;
 struct vip_app *vip_app_new(const struct vip_app_options *options);
 void vip_app_free(struct vip_app *v); /* drops the address first; NULL is fine */
 
-/* Sets the ports whose clients are let go or cut off; borrowed. Call before they have clients.
+/* Sets the ports whose clients are drained or cut off; borrowed. Call before they have clients.
  */
 void vip_app_serve(struct vip_app *v, struct port *const *ports, unsigned count);
 

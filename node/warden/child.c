@@ -2,7 +2,9 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -34,10 +36,10 @@ static bool has_process(enum child_state state)
 
 static void enter(struct child *c, enum child_state state, const char *reason, int64_t now)
 {
-    bool is_trouble = state == CHILD_BACKOFF || state == CHILD_KILLED;
+    bool is_fault = state == CHILD_BACKOFF || state == CHILD_KILLED;
 
     assert(has_process(state) == (c->pid > 0));
-    LOG_AT(is_trouble ? LEVEL_WARN : LEVEL_INFO, "warden", "%s: %s -> %s pid=%d reason=%s",
+    LOG_AT(is_fault ? LEVEL_WARN : LEVEL_INFO, "warden", "%s: %s -> %s pid=%d reason=%s",
            c->name, state_names[c->state], state_names[state], (int)c->pid, reason);
     if (c->state == CHILD_UP && now - c->since_mono_ms >= CHILD_STEADY_MS)
         c->exits = 0;
@@ -62,7 +64,7 @@ static void spawn(struct child *c, const char *reason, int64_t now)
         return;
     }
     c->pid = pid;
-    c->heard_mono_ms = now;
+    c->lived_mono_ms = c->heard_mono_ms = now;
     c->hang_by_mono_ms = 0;
     enter(c, CHILD_STARTING, reason, now);
 }
@@ -71,6 +73,15 @@ static void kill_it(struct child *c, const char *reason, int64_t now)
 {
     c->ops->send(c, SIGKILL);
     enter(c, CHILD_KILLED, reason, now);
+}
+
+static void kill_silent(struct child *c, int64_t now)
+{
+    char reason[64];
+
+    snprintf(reason, sizeof(reason), "it hangs: no sign of life for %" PRId64 " ms",
+             now - c->lived_mono_ms);
+    kill_it(c, reason, now);
 }
 
 void child_start(struct child *c, int64_t now_mono_ms)
@@ -101,9 +112,14 @@ void child_kill(struct child *c, const char *reason, int64_t now_mono_ms)
 
 void child_heard(struct child *c, bool works, int64_t now_mono_ms)
 {
-    c->heard_mono_ms = now_mono_ms;
+    c->lived_mono_ms = c->heard_mono_ms = now_mono_ms;
     if (works && c->state == CHILD_STARTING)
         enter(c, CHILD_UP, "it works", now_mono_ms);
+}
+
+void child_begin_anew(struct child *c, int64_t now_mono_ms)
+{
+    c->heard_mono_ms = now_mono_ms;
 }
 
 void child_exited(struct child *c, const char *how, int64_t now_mono_ms)
@@ -149,7 +165,7 @@ static void on_deadline(struct child *c, int64_t now)
     else if (c->state == CHILD_STOPPING)
         kill_it(c, "it does not stop", now);
     else
-        kill_it(c, "it hangs: no sign of life", now);
+        kill_silent(c, now);
 }
 
 int64_t child_tick(struct child *c, int64_t now_mono_ms)
@@ -192,7 +208,7 @@ static pid_t spawn_worker(struct child *c)
     close_channel(w);
     w->session = (struct coord_credentials){0};
     w->address_until_boot_ms = 0;
-    w->is_alone = false;
+    w->has_no_successor = false;
     w->program = 0;
     w->is_store_up = false;
     if (channel_open(&w->channel_fd, &worker_fd) != STATUS_OK)
@@ -233,8 +249,8 @@ static void heed(struct worker_child *w, const struct channel_message *m, int64_
         w->session = m->session;
     else if (m->kind == CHANNEL_ADDRESS)
         w->address_until_boot_ms = m->until_boot_ms;
-    else if (m->kind == CHANNEL_ALONE)
-        w->is_alone = m->is_alone;
+    else if (m->kind == CHANNEL_NO_SUCCESSOR)
+        w->has_no_successor = m->has_no_successor;
     else if (m->kind == CHANNEL_PROGRAM)
         w->program = m->group;
 }

@@ -72,7 +72,8 @@ struct child {
     pid_t pid;             /* 0: no process */
     unsigned exits;        /* in a row, see CHILD_STEADY_MS */
     int64_t since_mono_ms; /* when it came into this state */
-    int64_t heard_mono_ms; /* last sign of life, or the start */
+    int64_t lived_mono_ms; /* last sign of life, or the start */
+    int64_t heard_mono_ms; /* from then its silence counts: the same, or child_begin_anew() */
     int64_t until_mono_ms; /* BACKOFF and STOPPING: when the time is over */
 };
 
@@ -90,6 +91,9 @@ void child_kill(struct child *c, const char *reason, int64_t now_mono_ms);
 
 /* A sign of life; `works` when it does what it is there for. */
 void child_heard(struct child *c, bool works, int64_t now_mono_ms);
+
+/* Its silence counts from now: the caller itself stood still, and could not hear it. */
+void child_begin_anew(struct child *c, int64_t now_mono_ms);
 
 /* waitpid() has returned its pid; `how` is for the log. */
 void child_exited(struct child *c, const char *how, int64_t now_mono_ms);
@@ -109,7 +113,7 @@ struct worker_child {
     int channel_fd;                   /* -1: no process */
     struct coord_credentials session; /* its death would leave it behind; number 0: none */
     int64_t address_until_boot_ms;    /* it may have the virtual address; 0: it may not */
-    bool is_alone;                    /* it led, and knew of nobody who would take over */
+    bool has_no_successor;            /* it led, and knew of nobody who would take over */
     pid_t program;     /* a group of processes that must not outlive it; 0: none */
     bool is_store_up;  /* this one has said so */
     bool store_was_up; /* some worker has said so: store and configuration fit */

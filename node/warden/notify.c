@@ -118,7 +118,7 @@ static int64_t notify_tick(struct notify *n, bool is_well, int64_t now_mono_ms)
 
 /* ---- what is told when ---- */
 
-static const char *status_of(const struct told_facts *f)
+static const char *status_of(const struct notifier_facts *f)
 {
     if (f->is_stopping)
         return "stopping";
@@ -134,7 +134,7 @@ static const char *status_of(const struct told_facts *f)
     return "serving";
 }
 
-static bool is_ready(struct told *t, const struct told_facts *f, int64_t now_mono_ms)
+static bool is_ready(struct notifier *t, const struct notifier_facts *f, int64_t now_mono_ms)
 {
     bool works = !f->is_stopping && f->worker == CHILD_UP;
 
@@ -142,17 +142,17 @@ static bool is_ready(struct told *t, const struct told_facts *f, int64_t now_mon
         t->works_mono_ms = -1;
     else if (t->works_mono_ms < 0)
         t->works_mono_ms = now_mono_ms;
-    return works && (f->is_store_up || now_mono_ms - t->works_mono_ms >= TOLD_PATIENCE_MS);
+    return works && (f->is_store_up || now_mono_ms - t->works_mono_ms >= NOTIFIER_PATIENCE_MS);
 }
 
-static int64_t patience_left_ms(const struct told *t, int64_t now_mono_ms)
+static int64_t patience_left_ms(const struct notifier *t, int64_t now_mono_ms)
 {
     if (t->is_ready || t->works_mono_ms < 0)
         return -1;
-    return t->works_mono_ms + TOLD_PATIENCE_MS - now_mono_ms;
+    return t->works_mono_ms + NOTIFIER_PATIENCE_MS - now_mono_ms;
 }
 
-static void say(struct told *t, bool becomes_ready, bool begins_to_stop, const char *status)
+static void say(struct notifier *t, bool becomes_ready, bool begins_to_stop, const char *status)
 {
     char text[256];
 
@@ -166,12 +166,12 @@ static void say(struct told *t, bool becomes_ready, bool begins_to_stop, const c
     t->status = status;
 }
 
-static bool is_well(const struct told_facts *f)
+static bool is_well(const struct notifier_facts *f)
 {
     return f->worker != CHILD_KILLED && f->redis != CHILD_KILLED;
 }
 
-int64_t told_tick(struct told *t, const struct told_facts *now, int64_t now_mono_ms)
+int64_t notifier_tick(struct notifier *t, const struct notifier_facts *now, int64_t now_mono_ms)
 {
     bool ready = is_ready(t, now, now_mono_ms);
     int64_t notify_ms, left_ms;
@@ -184,7 +184,7 @@ int64_t told_tick(struct told *t, const struct told_facts *now, int64_t now_mono
     return left_ms;
 }
 
-void told_reloading(struct told *t, int64_t now_mono_us)
+void notifier_reloading(struct notifier *t, int64_t now_mono_us)
 {
     char text[64];
 
@@ -194,19 +194,19 @@ void told_reloading(struct told *t, int64_t now_mono_us)
     notify_send(&t->notify, text);
 }
 
-void told_reloaded(struct told *t)
+void notifier_reloaded(struct notifier *t)
 {
     if (t->is_ready)
         notify_send(&t->notify, "READY=1");
 }
 
-void told_init(struct told *t)
+void notifier_init(struct notifier *t)
 {
-    *t = (struct told){.works_mono_ms = -1};
+    *t = (struct notifier){.works_mono_ms = -1};
     notify_init(&t->notify);
 }
 
-void told_fini(struct told *t)
+void notifier_fini(struct notifier *t)
 {
     notify_fini(&t->notify);
 }

@@ -2,7 +2,7 @@
  * that socket nothing happens.
  *
  *   READY=1      the worker has reached its store and, in a cluster, joined; or it has worked
- *                for TOLD_PATIENCE_MS without that: requests wait then, the node heals by
+ *                for NOTIFIER_PATIENCE_MS without that: requests wait then, the node heals by
  *                itself, and a supervisor that kills a late node only delays the healing. Never
  *                before an embedded Redis answers, which may load its data for long
  *   RELOADING=1  SIGHUP, and READY=1 when the configuration has been read again
@@ -37,10 +37,10 @@ struct notify {
 /* "READY=1", "STATUS=...", several with \n between. Never blocks. */
 void notify_send(struct notify *n, const char *text);
 
-#define TOLD_PATIENCE_MS 5000
+#define NOTIFIER_PATIENCE_MS 5000
 
 /* The facts of this moment. */
-struct told_facts {
+struct notifier_facts {
     bool is_stopping;
     bool waits_for_redis; /* the embedded one */
     enum child_state worker;
@@ -48,7 +48,7 @@ struct told_facts {
     bool is_store_up;       /* for this worker */
 };
 
-struct told {
+struct notifier {
     struct notify notify;
     bool is_ready;         /* has been said */
     bool is_stopping;      /* has been said */
@@ -57,15 +57,16 @@ struct told {
 };
 
 /* Takes $NOTIFY_SOCKET and systemd's other variables out of the environment. */
-void told_init(struct told *t);
-void told_fini(struct told *t);
+void notifier_init(struct notifier *t);
+void notifier_fini(struct notifier *t);
 
 /* Says what is new. Returns the ms until it wants to be called again, -1: only when something
  * happens. */
-int64_t told_tick(struct told *t, const struct told_facts *now, int64_t now_mono_ms);
+int64_t notifier_tick(struct notifier *t, const struct notifier_facts *now,
+                      int64_t now_mono_ms);
 
 /* Call before and after the configuration is read again. */
-void told_reloading(struct told *t, int64_t now_mono_us);
-void told_reloaded(struct told *t);
+void notifier_reloading(struct notifier *t, int64_t now_mono_us);
+void notifier_reloaded(struct notifier *t);
 
 #endif

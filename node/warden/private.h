@@ -23,7 +23,7 @@ struct warden {
     int signal_fd;
     struct warden_vip vip;
     bool is_refusing; /* the clients' listeners refuse, while the virtual address leaves */
-    struct told told;
+    struct notifier told;
     struct worker_child worker;
     struct session_end session_end;
     struct embedded_redis redis;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "ha/coord/zk_client.h"
+#include "ha/coord/zk_closer.h"
 #include "node/warden/listen.h"
 
 /* A Redis left behind by a killed predecessor may still have to write its last file. */
@@ -108,7 +108,7 @@ static void close_all(void *arg)
     warden_close_fd(&w->datadir.dir_fd);
     warden_close_fd(&w->datadir.lock_fd);
     warden_vip_close(&w->vip);
-    told_fini(&w->told);
+    notifier_fini(&w->told);
 }
 
 static void prepare_session_end(struct warden *w)
@@ -164,7 +164,7 @@ enum status warden_prepare(struct warden *w, int (*run_worker)(void *arg, int ch
 {
     enum status s;
 
-    told_init(&w->told);
+    notifier_init(&w->told);
     s = datadir_open(&w->datadir, w->conf->node.data_dir, LOCK_WAIT_MS);
     if (s == STATUS_OK)
         s = open_listeners(w);
@@ -188,7 +188,7 @@ void warden_release(struct warden *w)
 {
     worker_child_fini(&w->worker);
     warden_vip_fini(&w->vip);
-    told_fini(&w->told);
+    notifier_fini(&w->told);
     embedded_redis_fini(&w->redis);
     warden_close_fd(&w->signal_fd);
     warden_close_ports(w);

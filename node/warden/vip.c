@@ -136,7 +136,7 @@ static enum status find_interface(struct vip_link *l, const struct vip_address *
                   *name ? "vip.interface" : "vip.address", a->text, why);
         return STATUS_IO_ERROR;
     }
-    trouble = vip_interface_trouble(&found, a);
+    trouble = vip_interface_fault(&found, a);
     if (found.is_up && trouble) {
         LOG_ERROR("warden", "vip.address: no place for %s on %s: %s", a->text, found.name,
                   trouble);

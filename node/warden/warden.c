@@ -52,7 +52,7 @@ static int run_worker(void *arg, int channel_fd)
     warden_close_fd(&w->redis.log_fd);
     warden_close_fd(&w->redis.probe_fd);
     warden_vip_close(&w->vip);
-    told_fini(&w->told);
+    notifier_fini(&w->told);
     if (!*w->conf->ha.hook && !*w->conf->vip.hook) /* a hook of root's has what root has */
         capabilities_confine(*w->conf->vip.address);
     return worker_run(&options);
@@ -113,7 +113,7 @@ static void end_session(struct warden *w, int status, int64_t now)
  * and clients notice a second later. */
 static void let_address_go(struct warden *w, int status, int64_t now)
 {
-    if (is_death(status) && w->worker.session.session && !w->worker.is_alone &&
+    if (is_death(status) && w->worker.session.session && !w->worker.has_no_successor &&
         warden_vip_leave(&w->vip, now)) {
         for (unsigned i = 0; i < CONF_PORTS; i++)
             listen_refuse(w->port_fds[i]);
@@ -201,11 +201,11 @@ static void reap(struct warden *w, int64_t now)
 
 static void reload(struct warden *w)
 {
-    told_reloading(&w->told, clock_mono_us());
+    notifier_reloading(&w->told, clock_mono_us());
     reload_conf(w->conf, w->request, true);
     if (w->worker.child.pid)
         kill(w->worker.child.pid, SIGHUP);
-    told_reloaded(&w->told);
+    notifier_reloaded(&w->told);
 }
 
 static void stop_on_signal(struct warden *w, int number, int64_t now)
@@ -290,7 +290,7 @@ static int64_t stall_max_ms(const struct warden *w)
 
 static int64_t tell(struct warden *w, int64_t now)
 {
-    struct told_facts facts = {
+    struct notifier_facts facts = {
         .is_stopping = w->phase != WARDEN_RUN,
         .waits_for_redis = w->has_redis && !w->redis.has_answered,
         .worker = w->worker.child.state,
@@ -298,7 +298,7 @@ static int64_t tell(struct warden *w, int64_t now)
         .is_store_up = w->worker.is_store_up,
     };
 
-    return told_tick(&w->told, &facts, now);
+    return notifier_tick(&w->told, &facts, now);
 }
 
 static int64_t tick_address(struct warden *w, int64_t now)
@@ -353,7 +353,7 @@ static void wait_and_learn(struct warden *w, int64_t wait_ms)
     if (now - until > stall_max_ms(w)) {
         LOG_WARN("warden", "stood still for %" PRId64 " ms: the worker gets its time anew",
                  now - until);
-        child_heard(&w->worker.child, false, now);
+        child_begin_anew(&w->worker.child, now);
     }
     read_signals(w, now);
     warden_vip_hear(&w->vip);

@@ -6,8 +6,8 @@
  *   consume.c         pop, and deliveries to follow
  *   topics.c          topics, their jobs, their settings
  *   cluster.c         who leads, and operators' requests
- *   status.c          health, /v1/status, openapi.yaml
- *   metrics*.c        /metrics
+ *   status.c          health, /v1/status, /metrics, openapi.yaml
+ *   metrics*.c        the families of /metrics; pure, but for the process's own numbers
  *   call.c            a request that is one operation, or many
  *   page.c            a page of a long list
  *   decode.c          from JSON to operations; object.c: an object by a table; pure

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "node/queue/queue.h"
-#include "protocol/api/cluster_encode.h"
+#include "protocol/api/cluster_check.h"
 #include "protocol/api/encode.h"
 #include "protocol/api/api.h"
 #include "protocol/api/handlers.h"
@@ -12,7 +12,6 @@
 struct call {
     struct op op;
     struct exchange *x;
-    void (*answer)(struct exchange *x, const struct op *op);
 };
 
 /* Other ranges are checked before; only the store's clock can judge these. */
@@ -54,15 +53,14 @@ void api_reply_failure(struct exchange *x, const struct op *op)
     buf_fini(&text);
 }
 
-static void on_done(struct op *op)
+struct exchange *api_done(struct op *op)
 {
-    struct call *call = CONTAINER_OF(op, struct call, op);
+    struct exchange *x = CONTAINER_OF(op, struct call, op)->x;
 
     if (op->status == STATUS_OK)
-        call->answer(call->x, op);
-    else
-        api_reply_failure(call->x, op);
-    free(call);
+        return x;
+    api_reply_failure(x, op);
+    return NULL;
 }
 
 /* A client that has ended its side and still reads is told that nothing happened. A stopping
@@ -75,25 +73,24 @@ static void on_cancel_wait(struct exchange *x)
         queue_abandon(api_of(x)->queue, &call->op);
 }
 
-void api_call(struct exchange *x, const struct op *op,
-              void (*answer)(struct exchange *x, const struct op *op))
+void api_call(struct exchange *x, const struct op *op, void (*on_done)(struct op *op))
 {
-    struct call *call = malloc(sizeof(*call));
+    struct call *call = exchange_keep(x, sizeof(*call));
 
-    if (!call)
-        abort();
-    *call = (struct call){.op = *op, .x = x, .answer = answer};
+    *call = (struct call){.op = *op, .x = x};
     call->op.topic = x->topic;
     call->op.client = exchange_client(x);
     call->op.on_done = on_done;
-    x->handler = call;
     x->on_cancel_wait = on_cancel_wait;
     queue_submit(api_of(x)->queue, &call->op);
 }
 
-void api_answer_nothing(struct exchange *x, const struct op *op)
+void api_on_done_nothing(struct op *op)
 {
-    exchange_reply_nothing(x);
+    struct exchange *x = api_done(op);
+
+    if (x)
+        exchange_reply_nothing(x);
 }
 
 void api_refuse(struct exchange *x, enum status status, const struct api_why *why)
@@ -152,17 +149,17 @@ static void finish(struct batch *b)
         buf_add(&json, b->text.at + b->items[i].at, b->items[i].len);
     }
     buf_add_text(&json, "]}");
-    exchange_reply_json(b->x, 200, buf_bytes(&json));
-    buf_fini(&json);
     buf_fini(&b->text);
-    free(b);
+    exchange_reply_buf(b->x, 200, &json);
 }
 
 static struct item *next_item(struct batch *b)
 {
-    assert(b->count < b->count_max);
-    b->items[b->count].batch = b;
-    return &b->items[b->count++];
+    struct item *item = &b->items[b->count++];
+
+    assert(b->count <= b->count_max);
+    *item = (struct item){.batch = b}; /* an item without an operation is abandoned as well */
+    return item;
 }
 
 static void add_refusal(struct item *item, enum status status, const char *text)
@@ -227,14 +224,9 @@ void batch_end(struct batch *b)
 struct batch *batch_new(struct exchange *x, unsigned count,
                         void (*add)(struct buf *out, const struct op *op))
 {
-    struct batch *b = calloc(1, sizeof(*b) + count * sizeof(b->items[0]));
+    struct batch *b = exchange_keep(x, sizeof(*b) + count * sizeof(b->items[0]));
 
-    if (!b)
-        abort();
-    b->x = x;
-    b->add = add;
-    b->count_max = count;
-    x->handler = b;
+    *b = (struct batch){.x = x, .add = add, .count_max = count};
     x->on_cancel_wait = on_batch_cancel;
     return b;
 }

@@ -1,5 +1,13 @@
 /* A request that is one operation: handed to the queue, answered with its result.
  *
+ *     static void on_found(struct op *op)
+ *     {
+ *         struct exchange *x = api_done(op);
+ *
+ *         if (x)
+ *             exchange_reply...(x, ..., op->out...);
+ *     }
+ *
  * The operation borrows from the exchange. The exchange lives until its answer, which comes
  * after the operation's end, whatever becomes of the client.
  */
@@ -12,17 +20,19 @@
 
 #define API_WAIT_MAX_MS 3600000 /* of a long poll */
 
-/* Submits a copy of `op` with the path's topic. When the operation ends OK, `answer` is called
- * and must answer; any other status is answered here. */
-void api_call(struct exchange *x, const struct op *op,
-              void (*answer)(struct exchange *x, const struct op *op));
+/* Submits a copy of `op` with the path's topic. `on_done` comes when it has ended. */
+void api_call(struct exchange *x, const struct op *op, void (*on_done)(struct op *op));
+
+/* Call first in `on_done`. NULL: the operation did not end OK; that was answered, and `op` is
+ * gone. Else the exchange is still to be answered; `op` goes with it. */
+struct exchange *api_done(struct op *op);
 
 /* Answers with the status of `op`, which is not OK. Where only its bucket is unreached, the
  * text says which one, and why. */
 void api_reply_failure(struct exchange *x, const struct op *op);
 
-/* 204: done, and nothing to say. */
-void api_answer_nothing(struct exchange *x, const struct op *op);
+/* An `on_done` that answers 204: done, and nothing to say. */
+void api_on_done_nothing(struct op *op);
 
 /* The body, as JSON. False: it is not JSON; that was answered, and the exchange is gone. */
 bool api_read_body(struct exchange *x, struct bytes *value);

@@ -1,7 +1,6 @@
 /* /v1/cluster: who leads, and operators' requests. A request is answered once the cluster has
  * recorded it, before it is carried out: GET /v1/cluster shows the outcome.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -36,8 +35,7 @@ void api_cluster(struct exchange *x)
         cluster_check_alone(room.refused, &report);
     cluster_check_store(&store, &report);
     cluster_add_page(&json, node->name ? node->name : "", &room, !status, &report);
-    exchange_reply_json(x, 200, buf_bytes(&json));
-    buf_fini(&json);
+    exchange_reply_buf(x, 200, &json);
 }
 
 /* ---- requests ---- */
@@ -68,7 +66,6 @@ static void on_done(struct cluster_command *command)
     else
         exchange_reply_error_text(request->x, http_error_of(command->status), "%s",
                                   text_of(command));
-    free(request);
 }
 
 #define AT_AHEAD_MAX_MS (INT64_C(3653) * 24 * 3600 * 1000) /* ten years: further is a slip */
@@ -89,14 +86,13 @@ static void submit(struct exchange *x, enum cluster_request kind, struct bytes t
                                   "at_ms: is more than ten years ahead");
         return;
     }
-    request = calloc(1, sizeof(*request));
-    if (!request)
-        abort();
+    request = exchange_keep(x, sizeof(*request));
+    *request = (struct request){
+        .x = x,
+        .command = {
+            .request = kind, .to = request->to, .at_wall_ms = at_ms, .on_done = on_done}};
     if (to.len)
         memcpy(request->to, to.at, to.len);
-    request->x = x;
-    request->command = (struct cluster_command){
-        .request = kind, .to = request->to, .at_wall_ms = at_ms, .on_done = on_done};
     cluster->submit(cluster->arg, &request->command);
 }
 

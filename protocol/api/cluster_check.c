@@ -8,10 +8,138 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "protocol/api/cluster_encode.h"
+/* ---- unreached buckets ---- */
 
-static void check_find(struct check *c, bool is_error, const char *advice, const char *format,
-                       ...) __attribute__((format(printf, 4, 5)));
+static const char *text_of(const char *text)
+{
+    return text ? text : "";
+}
+
+bool unreached_is_same(const struct store_unreached *a, const struct store_unreached *b)
+{
+    return !strcmp(text_of(a->address), text_of(b->address)) &&
+           !strcmp(text_of(a->why), text_of(b->why));
+}
+
+bool unreached_is_first(const struct store_numbers *n, unsigned i)
+{
+    for (unsigned before = 0; before < i; before++)
+        if (unreached_is_same(&n->unreached[before], &n->unreached[i]))
+            return false;
+    return true;
+}
+
+/* The group's next bucket from `i` on; unreached_count: there is none. */
+static unsigned next_of(const struct store_numbers *n, unsigned first, unsigned i)
+{
+    while (i < n->unreached_count && !unreached_is_same(&n->unreached[first], &n->unreached[i]))
+        i++;
+    return i;
+}
+
+/* Where the run of numbers that begins with `i` ends. */
+static unsigned end_of_run(const struct store_numbers *n, unsigned first, unsigned i)
+{
+    unsigned next = next_of(n, first, i + 1);
+
+    while (next < n->unreached_count &&
+           n->unreached[next].bucket == n->unreached[i].bucket + 1) {
+        i = next;
+        next = next_of(n, first, i + 1);
+    }
+    return i;
+}
+
+void unreached_print(struct buf *to, const struct store_numbers *n, unsigned first)
+{
+    bool is_one = next_of(n, first, first + 1) == n->unreached_count;
+    const char *before = is_one ? "bucket " : "buckets ";
+
+    for (unsigned i = first; i < n->unreached_count;) {
+        unsigned last = end_of_run(n, first, i);
+
+        buf_printf(to, "%s%u", before, n->unreached[i].bucket);
+        if (last != i)
+            buf_printf(to, " to %u", n->unreached[last].bucket);
+        before = ", ";
+        i = next_of(n, first, last + 1);
+    }
+}
+
+/* Are all buckets in the group? Buckets without a master are counted apart. */
+static bool is_all(const struct store_numbers *n, unsigned first)
+{
+    uint64_t of_masters = 0, nowhere = 0;
+
+    for (unsigned i = 0; i < n->master_count; i++)
+        of_masters += n->masters[i].buckets;
+    for (unsigned i = 0; i < n->unreached_count; i++) {
+        if (!unreached_is_same(&n->unreached[first], &n->unreached[i]))
+            return false;
+        nowhere += !*text_of(n->unreached[i].address);
+    }
+    return n->unreached_count == of_masters + nowhere;
+}
+
+/* The buckets come last: they may be many. */
+void unreached_describe(struct buf *to, const struct store_numbers *n, unsigned first)
+{
+    const struct store_unreached *u = &n->unreached[first];
+
+    buf_printf(to, "%s%s%s; ", text_of(u->address), *text_of(u->address) ? ": " : "",
+               text_of(u->why));
+    if (is_all(n, first)) {
+        buf_add_text(to, "all topics stand still");
+        return;
+    }
+    buf_add_text(to, "the topics of ");
+    unreached_print(to, n, first);
+    buf_add_text(to, " stand still");
+}
+
+const char *unreached_advice(const struct store_unreached *u)
+{
+    return *text_of(u->address)
+               ? "look at that Redis, and at the way to it"
+               : "'redis-cli --cluster check HOST:PORT' shows which slots nobody has";
+}
+
+const struct store_unreached *unreached_find(const struct store_numbers *n, unsigned bucket)
+{
+    for (unsigned i = 0; i < n->unreached_count; i++)
+        if (n->unreached[i].bucket == bucket)
+            return &n->unreached[i];
+    return NULL;
+}
+
+/* ---- findings ---- */
+
+/* Under way. */
+struct check {
+    const struct cluster_status *s;
+    struct cluster_report *report;
+    unsigned max;   /* findings in the report */
+    bool of_errors; /* this round is for errors */
+};
+
+/* Adds a finding, where it is of this round. */
+__attribute__((format(printf, 4, 5))) static void
+check_find(struct check *c, bool is_error, const char *advice, const char *format, ...)
+{
+    struct cluster_finding *f = &c->report->at[c->report->count];
+    const size_t room = sizeof(f->text);
+    va_list args;
+
+    if (is_error != c->of_errors || c->report->count >= c->max)
+        return;
+    c->report->count++;
+    f->is_error = is_error;
+    snprintf(f->advice, sizeof(f->advice), "%s", advice);
+    va_start(args, format);
+    if (vsnprintf(f->text, room, format, args) >= (int)room)
+        memcpy(f->text + room - sizeof("..."), "...", sizeof("..."));
+    va_end(args);
+}
 
 static void check_weakness(struct check *c, const struct store_weakness *weakness)
 {
@@ -129,25 +257,6 @@ static void check_sharing(struct check *c)
 #define TIME_ROOM 64
 #define TICKS_MIN 4 /* of a session timeout: doc/operations/timeouts.md */
 
-/* Adds a finding, where it is of this round. */
-static void check_find(struct check *c, bool is_error, const char *advice, const char *format,
-                       ...)
-{
-    struct cluster_finding *f = &c->report->at[c->report->count];
-    const size_t room = sizeof(f->text);
-    va_list args;
-
-    if (is_error != c->of_errors || c->report->count >= c->max)
-        return;
-    c->report->count++;
-    f->is_error = is_error;
-    snprintf(f->advice, sizeof(f->advice), "%s", advice);
-    va_start(args, format);
-    if (vsnprintf(f->text, room, format, args) >= (int)room)
-        memcpy(f->text + room - sizeof("..."), "...", sizeof("..."));
-    va_end(args);
-}
-
 /* What waits without an acting leader. */
 static const char *what_waits(const struct check *c)
 {
@@ -249,19 +358,20 @@ static void check_leader(struct check *c)
         check_find(c, true,
                    "bring ZooKeeper back; another node may see more: 'dueqctl --url ... check'",
                    "who leads is not known here; a leader was last seen %" PRId64 " ms ago",
-                   s->alone_ms);
+                   s->leaderless_ms);
     else if (!s->leader[0])
         check_find(c, true,
                    s->is_paused
                        ? "failover is paused: 'dueqctl cluster resume', or 'dueqctl switchover'"
                        : "the logs of the nodes say why none stands; is a Redis away?",
-                   "no node leads, for %" PRId64 " ms now: %s", s->alone_ms, what_waits(c));
-    else if (s->alone_ms > s->granted_ms &&
+                   "no node leads, for %" PRId64 " ms now: %s", s->leaderless_ms,
+                   what_waits(c));
+    else if (s->leaderless_ms > s->granted_ms &&
              !is_leader_fenced(c)) /* else no other node could act */
         check_find(c, true,
                    "look at its node, and at ZooKeeper; 'dueqctl failover --force' deposes it",
                    "%s holds the lead and has not proven its lease for %" PRId64 " ms: %s",
-                   s->leader, s->alone_ms, what_waits(c));
+                   s->leader, s->leaderless_ms, what_waits(c));
     if (s->is_failsafe)
         check_find(c, false, "bring ZooKeeper back; until then nobody else can take over",
                    "the leader has lost ZooKeeper, and goes on by the other nodes' promises");

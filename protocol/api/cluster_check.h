@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "protocol/api/report.h"
 
 #define CLUSTER_FINDINGS_MAX   40
@@ -32,13 +33,22 @@ void cluster_check_alone(const char *refused, struct cluster_report *report);
 /* Adds why the store may lose jobs or keep them waiting; none of that makes a failover fail. */
 void cluster_check_store(const struct store_numbers *n, struct cluster_report *report);
 
-/* A check under way. */
+/* Unreached buckets, grouped by master and reason: an operator wants to hear of each fault
+ * once, not 22 times. */
 
-struct check {
-    const struct cluster_status *s;
-    struct cluster_report *report;
-    unsigned max;   /* findings in the report */
-    bool of_errors; /* this round is for errors */
-};
+bool unreached_is_same(const struct store_unreached *a, const struct store_unreached *b);
+
+/* Is `unreached[i]` the first of its group? */
+bool unreached_is_first(const struct store_numbers *n, unsigned i);
+
+/* The group that begins with `first`: "bucket 3", "buckets 3, 7 to 9". */
+void unreached_print(struct buf *to, const struct store_numbers *n, unsigned first);
+
+/* The same group for people: why its topics stand still; and what to do. */
+void unreached_describe(struct buf *to, const struct store_numbers *n, unsigned first);
+const char *unreached_advice(const struct store_unreached *u);
+
+/* NULL: the bucket is reached. */
+const struct store_unreached *unreached_find(const struct store_numbers *n, unsigned bucket);
 
 #endif

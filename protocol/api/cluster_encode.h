@@ -8,24 +8,6 @@
 #include "protocol/api/report.h"
 #include "protocol/api/cluster_check.h"
 
-/* Unreached buckets, grouped by master and reason: an operator wants to hear of each fault
- * once, not 22 times. Pure. */
-
-/* Is `unreached[i]` the first of its group? */
-bool unreached_is_first(const struct store_numbers *n, unsigned i);
-
-/* The group that begins with `first`: "bucket 3", "buckets 3, 7 to 9". */
-void unreached_print(struct buf *to, const struct store_numbers *n, unsigned first);
-
-/* The same group for people: why its topics stand still; and what to do. */
-void unreached_describe(struct buf *to, const struct store_numbers *n, unsigned first);
-const char *unreached_advice(const struct store_unreached *u);
-
-/* NULL: the bucket is reached. */
-const struct store_unreached *unreached_find(const struct store_numbers *n, unsigned bucket);
-
-/* The store's link as JSON. Pure. */
-
 /* The object in /v1/status. `breaker_since_wall_ms`: when the breaker came into its state. */
 void store_add_status(struct buf *out, const struct store_numbers *n,
                       int64_t breaker_since_wall_ms);
@@ -33,9 +15,9 @@ void store_add_status(struct buf *out, const struct store_numbers *n,
 /* ["fsync","may_evict"]: the words of the weaknesses that the store has now. */
 void store_add_weak(struct buf *out, const struct store_numbers *n);
 
-/* The page of GET /v1/cluster. With `is_alone`, only `refused` of `s` is read. */
+/* The page of GET /v1/cluster. With `is_standalone`, only `refused` of `s` is read. */
 void cluster_add_page(struct buf *out, const char *node, const struct cluster_status *s,
-                      bool is_alone, const struct cluster_report *report);
+                      bool is_standalone, const struct cluster_report *report);
 
 /* The few facts that /v1/status tells. */
 void cluster_add_summary(struct buf *out, const struct cluster_status *s);

@@ -1,8 +1,6 @@
 /* POST /v1/topics/{topics}/pop: a long poll. Its jobs count as delivered when the reply has
  * reached the client; the exchange sees to that.
  */
-#include <stdlib.h>
-
 #include "node/queue/queue.h"
 #include "protocol/api/call.h"
 #include "protocol/api/encode.h"
@@ -16,7 +14,7 @@ struct popping {
     struct bytes topics[];
 };
 
-static void on_done(struct pop *pop)
+static void on_popped(struct pop *pop)
 {
     struct popping *p = CONTAINER_OF(pop, struct popping, pop);
     struct exchange *x = p->x;
@@ -37,7 +35,6 @@ static void on_done(struct pop *pop)
         exchange_reply_status_error(x, pop->status);
     }
     buf_fini(&json);
-    free(p);
 }
 
 static void on_cancel_wait(struct exchange *x)
@@ -58,21 +55,17 @@ static unsigned count_topics(struct bytes topics)
 
 static struct popping *popping_new(struct exchange *x, unsigned topic_count)
 {
-    struct popping *p = calloc(1, sizeof(*p) + topic_count * sizeof(p->topics[0]));
+    struct popping *p = exchange_keep(x, sizeof(*p) + topic_count * sizeof(p->topics[0]));
     struct bytes rest = x->topic;
 
-    if (!p)
-        abort();
-    p->x = x;
     for (unsigned i = 0; i < topic_count; i++)
         p->topics[i] = url_cut(&rest, ',');
-    p->pop = (struct pop){
-        .topics = p->topics,
-        .topic_count = topic_count,
-        .client = exchange_client(x),
-        .address = exchange_address(x),
-        .on_done = on_done,
-    };
+    *p = (struct popping){.x = x,
+                          .pop = {.topics = p->topics,
+                                  .topic_count = topic_count,
+                                  .client = exchange_client(x),
+                                  .address = exchange_address(x),
+                                  .on_done = on_popped}};
     return p;
 }
 
@@ -112,7 +105,6 @@ void api_pop(struct exchange *x)
     p->pop.wait_ms = wait_ms;
     p->pop.has_ttr = ttr_ms >= 0;
     p->pop.ttr_ms = ttr_ms >= 0 ? ttr_ms : 0;
-    x->handler = p;
     x->on_cancel_wait = on_cancel_wait;
     queue_pop(api_of(x)->queue, &p->pop);
 }
@@ -133,12 +125,10 @@ static void on_deliveries_done(struct follow *follow)
 
     if (follow->status == STATUS_OK || follow->status == STATUS_CANCELLED) {
         api_add_deliveries(&json, follow);
-        exchange_reply_json(f->x, 200, buf_bytes(&json));
-        buf_fini(&json);
+        exchange_reply_buf(f->x, 200, &json);
     } else {
         exchange_reply_status_error(f->x, follow->status);
     }
-    free(f);
 }
 
 static void on_deliveries_cancel(struct exchange *x)
@@ -161,9 +151,7 @@ void api_deliveries(struct exchange *x)
     if (!exchange_query_int(x, "after", 0, AFTER_MAX, -1, &after) ||
         !exchange_query_int(x, "wait_ms", 0, API_WAIT_MAX_MS, 0, &wait_ms))
         return;
-    f = malloc(sizeof(*f));
-    if (!f)
-        abort();
+    f = exchange_keep(x, sizeof(*f));
     *f = (struct following){
         .x = x,
         .follow = {.has_after = after >= 0,
@@ -173,7 +161,6 @@ void api_deliveries(struct exchange *x)
                    .wait_ms = wait_ms,
                    .on_done = on_deliveries_done},
     };
-    x->handler = f;
     x->on_cancel_wait = on_deliveries_cancel;
     queue_follow(api_of(x)->queue, &f->follow);
 }

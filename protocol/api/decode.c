@@ -3,7 +3,6 @@
 #include <assert.h>
 
 #include "node/queue/queue.h"
-#include "protocol/json/base64.h"
 #include "protocol/json/read.h"
 
 static enum status api_decode_backoff(struct bytes object, struct backoff *backoff,

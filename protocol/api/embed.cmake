@@ -5,7 +5,7 @@ string(REPLACE "\\" "\\\\" text "${text}")
 string(REPLACE "\"" "\\\"" text "${text}")
 string(REPLACE "\n" "\\n\"\n    \"" text "${text}")
 file(WRITE ${OUT} "/* Made by protocol/api/embed.cmake from openapi.yaml. */
-#include \"protocol/api/openapi_text.h\"
+#include \"protocol/api/handlers.h\"
 
 const char openapi_text[] =
     \"${text}\";

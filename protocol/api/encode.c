@@ -1,50 +1,24 @@
 #include "protocol/api/encode.h"
 
-#include <inttypes.h>
-
-#include "protocol/json/text.h"
+#include "protocol/json/write.h"
 
 void api_add_error(struct buf *out, enum http_error error, struct bytes message, int64_t count)
 {
-    buf_add_text(out, "{\"code\":\"");
-    buf_add_text(out, http_error_row(error)->word);
-    buf_add_text(out, "\",\"message\":");
-    json_add_text(out, message);
+    json_put_text(out, "{\"code\":", bytes_of_text(http_error_row(error)->word));
+    json_put_text(out, ",\"message\":", message);
     if (count >= 0)
-        buf_printf(out, ",\"count\":%" PRId64, count);
+        json_put_number(out, ",\"count\":", count);
     buf_add_char(out, '}');
 }
 
 #define JOB_ROOM_BYTES 512 /* what a job takes beside its texts, generously */
 
-void api_add_text(struct buf *out, const char *prefix, struct bytes text)
-{
-    buf_add_text(out, prefix);
-    json_add_text(out, text);
-}
-
-void api_add_number(struct buf *out, const char *prefix, int64_t number)
-{
-    buf_add_text(out, prefix);
-    buf_add_number(out, number);
-}
-
-static void api_add_number_or_null(struct buf *out, const char *prefix, int64_t number)
-{
-    if (number >= 0) {
-        api_add_number(out, prefix, number);
-        return;
-    }
-    buf_add_text(out, prefix);
-    buf_add_text(out, "null");
-}
-
 /* ---- what was done ---- */
 
 void api_add_pushed(struct buf *out, const struct op *op)
 {
-    api_add_text(out, "{\"id\":", op->out.push.id);
-    api_add_number(out, ",\"due_ms\":", op->out.push.due_ms);
+    json_put_text(out, "{\"id\":", op->out.push.id);
+    json_put_number(out, ",\"due_ms\":", op->out.push.due_ms);
     if (op->out.push.existed)
         buf_add_text(out, ",\"existed\":true");
     buf_add_char(out, '}');
@@ -61,11 +35,11 @@ void api_add_released(struct buf *out, const struct op *op)
 {
     enum death death = op->out.change.death;
 
-    api_add_number_or_null(out,
-                           "{\"due_ms\":", death == DEATH_NONE ? op->out.change.due_ms : -1);
-    api_add_number(out, ",\"tries\":", op->out.change.tries);
+    json_put_number_or_null(out,
+                            "{\"due_ms\":", death == DEATH_NONE ? op->out.change.due_ms : -1);
+    json_put_number(out, ",\"tries\":", op->out.change.tries);
     if (death != DEATH_NONE)
-        api_add_text(out, ",\"death\":", bytes_of_text(death_word(death)));
+        json_put_text(out, ",\"death\":", bytes_of_text(death_word(death)));
     buf_add_char(out, '}');
 }
 
@@ -86,16 +60,16 @@ static void add_body(struct buf *out, struct bytes body)
 static void open_job(struct buf *out, struct bytes topic, const struct job *job)
 {
     buf_reserve(out, JOB_ROOM_BYTES + topic.len + job->id.len + job->body.len);
-    api_add_text(out, "{\"id\":", job->id);
-    api_add_text(out, ",\"topic\":", topic);
+    json_put_text(out, "{\"id\":", job->id);
+    json_put_text(out, ",\"topic\":", topic);
 }
 
 static void add_times(struct buf *out, const struct job *job)
 {
-    api_add_number(out, ",\"due_ms\":", job->due_ms);
-    api_add_number(out, ",\"delay_ms\":", job->delay_ms);
-    api_add_number(out, ",\"ttr_ms\":", job->ttr_ms);
-    api_add_number(out, ",\"tries\":", job->tries);
+    json_put_number(out, ",\"due_ms\":", job->due_ms);
+    json_put_number(out, ",\"delay_ms\":", job->delay_ms);
+    json_put_number(out, ",\"ttr_ms\":", job->ttr_ms);
+    json_put_number(out, ",\"tries\":", job->tries);
 }
 
 void api_add_backoff(struct buf *out, const struct backoff *backoff)
@@ -106,43 +80,43 @@ void api_add_backoff(struct buf *out, const struct backoff *backoff)
 
     buf_add_text(out, kinds[backoff->kind]);
     if (backoff->kind != BACKOFF_NONE) {
-        api_add_number(out, ",\"base_ms\":", backoff->base_ms);
-        api_add_number(out, ",\"cap_ms\":", backoff->cap_ms);
-        api_add_number(out, ",\"jitter_percent\":", backoff->jitter_percent);
+        json_put_number(out, ",\"base_ms\":", backoff->base_ms);
+        json_put_number(out, ",\"cap_ms\":", backoff->cap_ms);
+        json_put_number(out, ",\"jitter_percent\":", backoff->jitter_percent);
     }
     buf_add_char(out, '}');
 }
 
 static void add_rules(struct buf *out, const struct job_rules *rules)
 {
-    api_add_number(out, ",\"priority\":", rules->priority);
-    api_add_number(out, ",\"max_tries\":", rules->max_tries);
+    json_put_number(out, ",\"priority\":", rules->priority);
+    json_put_number(out, ",\"max_tries\":", rules->max_tries);
     buf_add_text(out, ",\"backoff\":");
     api_add_backoff(out, &rules->backoff);
     if (rules->expires_ms)
-        api_add_number(out, ",\"expires_ms\":", rules->expires_ms);
+        json_put_number(out, ",\"expires_ms\":", rules->expires_ms);
 }
 
 /* Members of jobs in some states only. */
 static void add_place(struct buf *out, const struct job_row *row)
 {
     if (row->job.state == JOB_RESERVED)
-        api_add_number(out, ",\"deadline_ms\":", row->place_ms);
+        json_put_number(out, ",\"deadline_ms\":", row->place_ms);
     if (row->job.state != JOB_DEAD)
         return;
-    api_add_number(out, ",\"died_ms\":", row->place_ms);
-    api_add_text(out, ",\"death\":", bytes_of_text(death_word(row->job.death)));
+    json_put_number(out, ",\"died_ms\":", row->place_ms);
+    json_put_text(out, ",\"death\":", bytes_of_text(death_word(row->job.death)));
 }
 
 static void add_facts(struct buf *out, const struct job_row *row)
 {
     const struct job *job = &row->job;
 
-    api_add_text(out, ",\"state\":", bytes_of_text(job_state_word(job->state)));
+    json_put_text(out, ",\"state\":", bytes_of_text(job_state_word(job->state)));
     add_times(out, job);
     add_rules(out, &job->rules);
     if (job->holder.len)
-        api_add_text(out, ",\"holder\":", job->holder);
+        json_put_text(out, ",\"holder\":", job->holder);
     add_place(out, row);
     buf_add_char(out, '}');
 }
@@ -157,14 +131,14 @@ void api_add_job(struct buf *out, struct bytes topic, const struct job_row *row)
 void api_add_listed_job(struct buf *out, struct bytes topic, const struct job_row *row)
 {
     open_job(out, topic, &row->job);
-    api_add_number(out, ",\"body_bytes\":", row->body_bytes);
+    json_put_number(out, ",\"body_bytes\":", row->body_bytes);
     add_facts(out, row);
 }
 
 void api_add_popped(struct buf *out, struct bytes topic, const struct job *jobs, unsigned count)
 {
     if (count)
-        api_add_text(out, "{\"topic\":", topic);
+        json_put_text(out, "{\"topic\":", topic);
     else
         buf_add_text(out, "{\"topic\":null");
     buf_add_text(out, ",\"jobs\":[");
@@ -173,10 +147,10 @@ void api_add_popped(struct buf *out, struct bytes topic, const struct job *jobs,
             buf_add_char(out, ',');
         open_job(out, topic, &jobs[i]);
         add_body(out, jobs[i].body);
-        api_add_number(out, ",\"lease\":\"", jobs[i].stamp);
+        json_put_number(out, ",\"lease\":\"", jobs[i].stamp);
         buf_add_char(out, '"');
         add_times(out, &jobs[i]);
-        api_add_number(out, ",\"max_tries\":", jobs[i].rules.max_tries);
+        json_put_number(out, ",\"max_tries\":", jobs[i].rules.max_tries);
         buf_add_char(out, '}');
     }
     buf_add_text(out, "]}");
@@ -184,23 +158,17 @@ void api_add_popped(struct buf *out, struct bytes topic, const struct job *jobs,
 
 /* Replies about topics, and about what happened. */
 
-static void add_bool(struct buf *out, const char *prefix, bool value)
-{
-    buf_add_text(out, prefix);
-    buf_add_text(out, value ? "true" : "false");
-}
-
 /* ---- counts ---- */
 
 static void add_counts(struct buf *out, struct bytes topic, const struct topic_stats *stats)
 {
-    api_add_text(out, "{\"topic\":", topic);
-    api_add_number(out, ",\"delayed\":", stats->delayed);
-    api_add_number(out, ",\"ready\":", stats->ready);
-    api_add_number(out, ",\"reserved\":", stats->reserved);
-    api_add_number(out, ",\"dead\":", stats->dead);
-    api_add_number_or_null(out, ",\"oldest_ready_age_ms\":", stats->oldest_ready_ms);
-    api_add_number_or_null(out, ",\"next_due_in_ms\":", stats->next_due_ms);
+    json_put_text(out, "{\"topic\":", topic);
+    json_put_number(out, ",\"delayed\":", stats->delayed);
+    json_put_number(out, ",\"ready\":", stats->ready);
+    json_put_number(out, ",\"reserved\":", stats->reserved);
+    json_put_number(out, ",\"dead\":", stats->dead);
+    json_put_number_or_null(out, ",\"oldest_ready_age_ms\":", stats->oldest_ready_ms);
+    json_put_number_or_null(out, ",\"next_due_in_ms\":", stats->next_due_ms);
 }
 
 void api_add_topic(struct buf *out, struct bytes topic, const struct topic_stats *stats)
@@ -217,10 +185,10 @@ static void add_owner(struct buf *out, const struct topic_lock *lock)
         buf_add_text(out, ",\"owner\":null");
         return;
     }
-    api_add_text(out, ",\"owner\":{\"node\":", lock->node);
-    api_add_number(out, ",\"token\":", lock->token);
-    api_add_number(out, ",\"left_ms\":", lock->left_ms);
-    api_add_number(out, ",\"view\":", (int64_t)lock->view);
+    json_put_text(out, ",\"owner\":{\"node\":", lock->node);
+    json_put_number(out, ",\"token\":", lock->token);
+    json_put_number(out, ",\"left_ms\":", lock->left_ms);
+    json_put_number(out, ",\"view\":", (int64_t)lock->view);
     buf_add_char(out, '}');
 }
 
@@ -228,10 +196,10 @@ void api_add_owned_topic(struct buf *out, unsigned bucket, const struct topic_co
                          struct bytes preferred)
 {
     add_counts(out, row->topic, &row->stats);
-    api_add_number(out, ",\"bucket\":", bucket);
+    json_put_number(out, ",\"bucket\":", bucket);
     add_owner(out, &row->lock);
     if (preferred.len)
-        api_add_text(out, ",\"preferred\":", preferred);
+        json_put_text(out, ",\"preferred\":", preferred);
     else
         buf_add_text(out, ",\"preferred\":null");
     buf_add_char(out, '}');
@@ -244,8 +212,8 @@ static void add_pause(struct buf *out, const char *before, int64_t paused_until_
     bool has_end = paused_until_ms && paused_until_ms != SETTINGS_FOREVER;
 
     buf_add_text(out, before);
-    add_bool(out, "\"paused\":", paused_until_ms != 0);
-    api_add_number_or_null(out, ",\"paused_until_ms\":", has_end ? paused_until_ms : -1);
+    json_put_bool(out, "\"paused\":", paused_until_ms != 0);
+    json_put_number_or_null(out, ",\"paused_until_ms\":", has_end ? paused_until_ms : -1);
     buf_add_char(out, '}');
 }
 
@@ -271,7 +239,7 @@ static void add_setting(struct buf *out, enum setting setting, const struct topi
     if (kind == SETTING_BACKOFFS)
         api_add_backoff(out, &s->backoff);
     else if (kind == SETTING_SWITCH)
-        add_bool(out, "", setting_number(s, setting));
+        json_put_bool(out, "", setting_number(s, setting));
     else
         buf_add_number(out, setting_number(s, setting));
 }
@@ -293,7 +261,7 @@ static void add_those_set(struct buf *out, const char *prefix, const struct topi
 
 static void add_own(struct buf *out, const struct settings_row *own)
 {
-    api_add_text(out, "{\"topic\":", own->topic);
+    json_put_text(out, "{\"topic\":", own->topic);
     add_those_set(out, ",\"own\":", &own->settings);
 }
 
@@ -318,24 +286,24 @@ void api_add_settings(struct buf *out, const struct settings_row *own,
 
 static void add_line(struct buf *out, const struct history_item *line)
 {
-    api_add_text(out, "{\"event\":", bytes_of_text(event_word(line->event)));
-    api_add_number(out, ",\"time_ms\":", line->time_ms);
+    json_put_text(out, "{\"event\":", bytes_of_text(event_word(line->event)));
+    json_put_number(out, ",\"time_ms\":", line->time_ms);
     if (line->at_ms)
-        api_add_number(out, ",\"at_ms\":", line->at_ms);
+        json_put_number(out, ",\"at_ms\":", line->at_ms);
     if (line->tries)
-        api_add_number(out, ",\"tries\":", line->tries);
+        json_put_number(out, ",\"tries\":", line->tries);
     if (line->death != DEATH_NONE)
-        api_add_text(out, ",\"death\":", bytes_of_text(death_word(line->death)));
+        json_put_text(out, ",\"death\":", bytes_of_text(death_word(line->death)));
     if (line->node.len)
-        api_add_text(out, ",\"node\":", line->node);
+        json_put_text(out, ",\"node\":", line->node);
     if (line->client.len)
-        api_add_text(out, ",\"client\":", line->client);
+        json_put_text(out, ",\"client\":", line->client);
     buf_add_char(out, '}');
 }
 
 void api_add_history(struct buf *out, const struct trace *trace)
 {
-    add_bool(out, "{\"is_on\":", trace->is_on);
+    json_put_bool(out, "{\"is_on\":", trace->is_on);
     buf_add_text(out, ",\"history\":[");
     for (unsigned i = 0; i < trace->count; i++) {
         if (i)
@@ -350,14 +318,14 @@ void api_add_history(struct buf *out, const struct trace *trace)
 /* The tries include this delivery, which has happened. */
 static void add_delivery(struct buf *out, const struct feed_item *item)
 {
-    api_add_number(out, "{\"seq\":", item->seq);
-    api_add_number(out, ",\"at_ms\":", item->at_ms);
-    api_add_text(out, ",\"topic\":", item->topic);
-    api_add_text(out, ",\"id\":", item->id);
-    api_add_number(
+    json_put_number(out, "{\"seq\":", item->seq);
+    json_put_number(out, ",\"at_ms\":", item->at_ms);
+    json_put_text(out, ",\"topic\":", item->topic);
+    json_put_text(out, ",\"id\":", item->id);
+    json_put_number(
         out, ",\"tries\":", item->tries < JOB_TRIES_MAX ? item->tries + 1 : JOB_TRIES_MAX);
-    api_add_number_or_null(out, ",\"late_ms\":", item->late_ms);
-    api_add_text(out, ",\"client\":", item->client);
+    json_put_number_or_null(out, ",\"late_ms\":", item->late_ms);
+    json_put_text(out, ",\"client\":", item->client);
     buf_add_char(out, '}');
 }
 
@@ -369,7 +337,7 @@ void api_add_deliveries(struct buf *out, const struct follow *follow)
             buf_add_char(out, ',');
         add_delivery(out, &follow->items[i]);
     }
-    api_add_number(out, "],\"next\":", follow->next);
-    api_add_number(out, ",\"missed\":", (int64_t)follow->missed);
+    json_put_number(out, "],\"next\":", follow->next);
+    json_put_number(out, ",\"missed\":", (int64_t)follow->missed);
     buf_add_char(out, '}');
 }

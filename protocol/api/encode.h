@@ -56,9 +56,6 @@ void api_add_history(struct buf *out, const struct trace *trace);
 /* {"deliveries","next","missed"}: the result of a finished call. */
 void api_add_deliveries(struct buf *out, const struct follow *follow);
 
-/* `prefix` is what stands before the value, the member's name included. */
-void api_add_text(struct buf *out, const char *prefix, struct bytes text);
-void api_add_number(struct buf *out, const char *prefix, int64_t number);
 void api_add_backoff(struct buf *out, const struct backoff *backoff);
 
 /* Adds {"code":word,"message":message,"count":count}, the value of "error"; without "count" for

@@ -20,10 +20,9 @@ void health_standby(struct exchange *x);
 void status_get(struct exchange *x);
 void openapi_get(struct exchange *x);
 void openapi_redirect(struct exchange *x);
-
-/* ---- metrics.c ---- */
-
 void metrics_get(struct exchange *x);
+
+extern const char openapi_text[]; /* openapi.yaml, made a text at build time */
 
 /* ---- jobs.c ---- */
 

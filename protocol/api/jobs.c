@@ -1,12 +1,15 @@
-/* POST /v1/topics/{topic}/jobs: one job, or a list of them. */
-#include <stdlib.h>
-
+/* What is done to one job, or to a list of them: push, ack, release, touch, bury, get, cancel,
+ * run, kick, reschedule; and the trace of a job.
+ */
 #include "node/queue/queue.h"
 #include "protocol/api/call.h"
 #include "protocol/api/encode.h"
 #include "protocol/api/handlers.h"
 #include "protocol/api/api.h"
 #include "protocol/json/read.h"
+#include "protocol/json/write.h"
+
+/* ---- POST /v1/topics/{topic}/jobs: one job, or a list of them ---- */
 
 static enum status read_push(struct bytes object, struct op *op, struct api_why *why)
 {
@@ -32,14 +35,17 @@ static enum status read_push(struct bytes object, struct op *op, struct api_why 
 
 /* ---- one job ---- */
 
-static void answer_pushed(struct exchange *x, const struct op *op)
+static void on_pushed(struct op *op)
 {
-    bool is_new = !op->out.push.existed || op->in.push.mode == PUSH_REPLACE;
+    struct exchange *x = api_done(op);
     struct buf json = BUF_INIT;
+    bool is_new;
 
+    if (!x)
+        return;
+    is_new = !op->out.push.existed || op->in.push.mode == PUSH_REPLACE;
     api_add_pushed(&json, op);
-    exchange_reply_json(x, is_new ? 201 : 200, buf_bytes(&json));
-    buf_fini(&json);
+    exchange_reply_buf(x, is_new ? 201 : 200, &json);
 }
 
 static void push_one(struct exchange *x, struct bytes object)
@@ -51,7 +57,7 @@ static void push_one(struct exchange *x, struct bytes object)
     if (status)
         api_refuse(x, status, &why);
     else
-        api_call(x, &op, answer_pushed);
+        api_call(x, &op, on_pushed);
 }
 
 /* ---- lists ---- */
@@ -103,7 +109,7 @@ void api_push(struct exchange *x)
 
 static void add_acked(struct buf *out, const struct op *op)
 {
-    api_add_text(out, "{\"id\":", op->id);
+    json_put_text(out, "{\"id\":", op->id);
     buf_add_char(out, '}');
 }
 
@@ -149,20 +155,22 @@ void api_ack_all(struct exchange *x)
 /* One job: get, cancel; and with its lease ack, release, touch, bury.
  */
 
-static void answer_job(struct exchange *x, const struct op *op)
+static void on_got(struct op *op)
 {
+    struct exchange *x = api_done(op);
     struct buf json = BUF_INIT;
 
+    if (!x)
+        return;
     api_add_job(&json, x->topic, &op->out.row);
-    exchange_reply_json(x, 200, buf_bytes(&json));
-    buf_fini(&json);
+    exchange_reply_buf(x, 200, &json);
 }
 
 void api_get(struct exchange *x)
 {
     struct op op = {.verb = OP_GET, .id = x->id};
 
-    api_call(x, &op, answer_job);
+    api_call(x, &op, on_got);
 }
 
 void api_cancel(struct exchange *x)
@@ -170,43 +178,49 @@ void api_cancel(struct exchange *x)
     struct op op = {.verb = OP_CANCEL, .id = x->id};
 
     if (api_expect_nothing(x))
-        api_call(x, &op, api_answer_nothing);
+        api_call(x, &op, api_on_done_nothing);
 }
 
 /* ---- with a lease ---- */
 
-static void answer_released(struct exchange *x, const struct op *op)
+static void on_released(struct op *op)
 {
+    struct exchange *x = api_done(op);
     struct buf json = BUF_INIT;
 
+    if (!x)
+        return;
     api_add_released(&json, op);
-    exchange_reply_json(x, 200, buf_bytes(&json));
-    buf_fini(&json);
+    exchange_reply_buf(x, 200, &json);
 }
 
-static void answer_touched(struct exchange *x, const struct op *op)
+static void on_touched(struct op *op)
 {
+    struct exchange *x = api_done(op);
     struct buf json = BUF_INIT;
 
-    api_add_number(&json, "{\"deadline_ms\":", op->out.change.deadline_ms);
+    if (!x)
+        return;
+    json_put_number(&json, "{\"deadline_ms\":", op->out.change.deadline_ms);
     buf_add_char(&json, '}');
-    exchange_reply_json(x, 200, buf_bytes(&json));
-    buf_fini(&json);
+    exchange_reply_buf(x, 200, &json);
 }
 
-static void answer_buried(struct exchange *x, const struct op *op)
+static void on_buried(struct op *op)
 {
+    struct exchange *x = api_done(op);
     struct buf json = BUF_INIT;
 
-    api_add_text(&json, "{\"death\":", bytes_of_text(death_word(DEATH_BURIED)));
-    api_add_number(&json, ",\"tries\":", op->out.change.tries);
+    if (!x)
+        return;
+    json_put_text(&json, "{\"death\":", bytes_of_text(death_word(DEATH_BURIED)));
+    json_put_number(&json, ",\"tries\":", op->out.change.tries);
     buf_add_char(&json, '}');
-    exchange_reply_json(x, 200, buf_bytes(&json));
-    buf_fini(&json);
+    exchange_reply_buf(x, 200, &json);
 }
 
 static void call_with_lease(struct exchange *x, enum op_verb verb,
-                            void (*answer)(struct exchange *x, const struct op *op))
+                            void (*on_done)(struct op *op))
 {
     struct op op = {.verb = verb, .id = x->id};
     struct bytes object;
@@ -224,27 +238,27 @@ static void call_with_lease(struct exchange *x, enum op_verb verb,
     op.in.lease.stamp = lease.stamp;
     op.in.lease.delay_ms = lease.delay_ms;
     op.in.lease.ttr_ms = lease.ttr_ms;
-    api_call(x, &op, answer);
+    api_call(x, &op, on_done);
 }
 
 void api_ack(struct exchange *x)
 {
-    call_with_lease(x, OP_ACK, api_answer_nothing);
+    call_with_lease(x, OP_ACK, api_on_done_nothing);
 }
 
 void api_release(struct exchange *x)
 {
-    call_with_lease(x, OP_RELEASE, answer_released);
+    call_with_lease(x, OP_RELEASE, on_released);
 }
 
 void api_touch(struct exchange *x)
 {
-    call_with_lease(x, OP_TOUCH, answer_touched);
+    call_with_lease(x, OP_TOUCH, on_touched);
 }
 
 void api_bury(struct exchange *x)
 {
-    call_with_lease(x, OP_BURY, answer_buried);
+    call_with_lease(x, OP_BURY, on_buried);
 }
 
 /* POST /v1/topics/{topic}/jobs/{id}/run, /kick and /reschedule: a job becomes due at another
@@ -254,14 +268,16 @@ void api_bury(struct exchange *x)
 #define ALIVE (1u << JOB_DELAYED | 1u << JOB_READY | 1u << JOB_RESERVED)
 #define DEAD  (1u << JOB_DEAD)
 
-static void answer_moved(struct exchange *x, const struct op *op)
+static void on_moved(struct op *op)
 {
+    struct exchange *x = api_done(op);
     struct buf json = BUF_INIT;
 
-    api_add_number(&json, "{\"due_ms\":", op->out.change.due_ms);
+    if (!x)
+        return;
+    json_put_number(&json, "{\"due_ms\":", op->out.change.due_ms);
     buf_add_char(&json, '}');
-    exchange_reply_json(x, 200, buf_bytes(&json));
-    buf_fini(&json);
+    exchange_reply_buf(x, 200, &json);
 }
 
 static void move(struct exchange *x, const struct api_move *to, unsigned states)
@@ -271,7 +287,7 @@ static void move(struct exchange *x, const struct api_move *to, unsigned states)
         .id = x->id,
         .in.move = {.delay_ms = to->delay_ms, .at_ms = to->at_ms, .states = states}};
 
-    api_call(x, &op, answer_moved);
+    api_call(x, &op, on_moved);
 }
 
 void api_run(struct exchange *x)
@@ -315,19 +331,17 @@ struct tracing {
     struct trace trace;
 };
 
-static void on_done(struct trace *trace)
+static void on_traced(struct trace *trace)
 {
     struct tracing *t = CONTAINER_OF(trace, struct tracing, trace);
     struct buf json = BUF_INIT;
 
     if (trace->status == STATUS_OK) {
         api_add_history(&json, trace);
-        exchange_reply_json(t->x, 200, buf_bytes(&json));
-        buf_fini(&json);
+        exchange_reply_buf(t->x, 200, &json);
     } else {
         exchange_reply_status_error(t->x, trace->status);
     }
-    free(t);
 }
 
 static void on_gone(struct exchange *x)
@@ -345,13 +359,11 @@ void api_history(struct exchange *x)
 
     if (!exchange_query_int(x, "limit", 1, QUEUE_TRACE_MAX, LINES_DEFAULT, &limit))
         return;
-    t = calloc(1, sizeof(*t));
-    if (!t)
-        abort();
-    t->x = x;
-    t->trace = (struct trace){
-        .topic = x->topic, .id = x->id, .limit = (unsigned)limit, .on_done = on_done};
-    x->handler = t;
+    t = exchange_keep(x, sizeof(*t));
+    *t = (struct tracing){
+        .x = x,
+        .trace = {
+            .topic = x->topic, .id = x->id, .limit = (unsigned)limit, .on_done = on_traced}};
     x->on_gone = on_gone;
     queue_trace(api_of(x)->queue, &t->trace);
 }

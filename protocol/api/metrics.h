@@ -4,9 +4,9 @@
  *   metrics.c          the engine: operations, jobs by topic and state, lateness
  *   metrics_cluster.c  who leads
  *   metrics_node.c     the virtual address, the store's link, ports, the loop, the process
- *   metrics_get.c      collects the numbers, and answers GET /metrics
  *
- * To add a number: a line in one of the tables, and one in doc/metrics.md.
+ * status.c collects the numbers. To add one: a row in the table of its module (QUEUE_METRICS,
+ * STORE_METRICS, PORT_METRICS) or of a file here, and a line in doc/metrics.md.
  */
 #ifndef DUEQ_PROTOCOL_API_METRICS_H
 #define DUEQ_PROTOCOL_API_METRICS_H

@@ -11,7 +11,7 @@ static const struct metrics_number numbers[] = {
      "For how long this node may still act as leader.", OF_CLUSTER(lease_left_ms)},
     {"dueq_without_leader_seconds", METRICS_GAUGE,
      "Since this node saw a leader that proves its lease; 0: there is one.",
-     OF_CLUSTER(alone_ms)},
+     OF_CLUSTER(leaderless_ms)},
     {"dueq_without_zookeeper_seconds", METRICS_GAUGE,
      "Since this node had a connection to ZooKeeper; its facts about other nodes are as old.",
      OF_CLUSTER(stale_ms)},

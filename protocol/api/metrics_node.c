@@ -19,20 +19,9 @@
 #define OF_PROCESS(field) METRICS_FIELD(struct metrics_process, field)
 
 static const struct metrics_number port_numbers[] = {
-    {"dueq_connections", METRICS_GAUGE, "Clients that are connected.", OF_PORT(connections)},
-    {"dueq_connections_accepted_total", METRICS_COUNTER, "Clients that were accepted.",
-     OF_PORT(accepted)},
-    {"dueq_connections_rejected_total", METRICS_COUNTER,
-     "Clients that came over limits.connections or connections_per_address.",
-     OF_PORT(rejected)},
-    {"dueq_connections_shed_total", METRICS_COUNTER,
-     "Clients closed because all together left too much unread, or unfinished.", OF_PORT(shed)},
-    {"dueq_requests_total", METRICS_COUNTER, "Requests, well-formed or not.",
-     OF_PORT(requests)},
-    {"dueq_requests_refused_total", METRICS_COUNTER,
-     "Requests that were not understood, not known, too large, or came while the node "
-     "stopped.",
-     OF_PORT(refused)},
+#define X(field, type, name, help) {name, METRICS_##type, help, OF_PORT(field)},
+    PORT_METRICS(X)
+#undef X
 };
 
 static const struct metrics_number loop_numbers[] = {

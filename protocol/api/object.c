@@ -36,21 +36,21 @@ bool object_digits(struct bytes text, int64_t *number)
 }
 
 /* Where a value stands, and what it is to be. */
-struct place {
+struct reading {
     const char *where;
     const struct object_rule *rule;
     struct api_why *why;
 };
 
-static enum status read_number(const struct place *place, struct bytes value, int64_t *number)
+static enum status read_number(const struct reading *at, struct bytes value, int64_t *number)
 {
-    const struct object_rule *rule = place->rule;
+    const struct object_rule *rule = at->rule;
     bool is_negative = value.at[0] == '-';
     struct bytes digits = bytes_of(value.at + is_negative, value.len - is_negative);
     int64_t found;
 
     if (!object_digits(digits, &found))
-        return api_because(place->why, STATUS_BAD_REQUEST, "%s%s: not an integer", place->where,
+        return api_because(at->why, STATUS_BAD_REQUEST, "%s%s: not an integer", at->where,
                            rule->name);
     if (is_negative)
         found = -found;
@@ -60,50 +60,49 @@ static enum status read_number(const struct place *place, struct bytes value, in
     }
     if (rule->min == OBJECT_MOMENT_MIN && found >= 0 && found < rule->min)
         return api_because(
-            place->why, STATUS_OUT_OF_RANGE,
-            "%s%s: below %lld, these look like seconds (milliseconds since 1970)", place->where,
+            at->why, STATUS_OUT_OF_RANGE,
+            "%s%s: below %lld, these look like seconds (milliseconds since 1970)", at->where,
             rule->name, (long long)rule->min);
     if (found < rule->min || found > rule->max)
-        return api_because(place->why, STATUS_OUT_OF_RANGE, "%s%s: not %sfrom %lld to %lld",
-                           place->where, rule->name, rule->may_be_0 ? "0, nor " : "",
+        return api_because(at->why, STATUS_OUT_OF_RANGE, "%s%s: not %sfrom %lld to %lld",
+                           at->where, rule->name, rule->may_be_0 ? "0, nor " : "",
                            (long long)rule->min, (long long)rule->max);
     *number = found;
     return STATUS_OK;
 }
 
 /* A common mistake has a message of its own. */
-static enum status refuse_kind(const struct place *place)
+static enum status refuse_kind(const struct reading *at)
 {
     static const char *const kinds[] = {
         [JSON_KIND_BOOL] = "true or false", [JSON_KIND_NUMBER] = "an integer",
         [JSON_KIND_STRING] = "a string",    [JSON_KIND_LIST] = "a list",
         [JSON_KIND_OBJECT] = "an object",
     };
-    const struct object_rule *rule = place->rule;
+    const struct object_rule *rule = at->rule;
     const char *hint =
         strcmp(rule->name, "body") == 0 ? " (send other JSON as its text, in a string)" : "";
 
-    return api_because(place->why, STATUS_BAD_REQUEST, "%s%s: not %s%s%s", place->where,
-                       rule->name, kinds[rule->kind], rule->may_be_null ? ", or null" : "",
-                       hint);
+    return api_because(at->why, STATUS_BAD_REQUEST, "%s%s: not %s%s%s", at->where, rule->name,
+                       kinds[rule->kind], rule->may_be_null ? ", or null" : "", hint);
 }
 
-static enum status read_value(const struct place *place, struct bytes value,
+static enum status read_value(const struct reading *at, struct bytes value,
                               struct object_member *member)
 {
-    const struct object_rule *rule = place->rule;
+    const struct object_rule *rule = at->rule;
 
     if (member->is_given)
-        return api_because(place->why, STATUS_BAD_REQUEST, "%s%s: given twice", place->where,
+        return api_because(at->why, STATUS_BAD_REQUEST, "%s%s: given twice", at->where,
                            rule->name);
     member->is_given = true;
     member->is_null = rule->may_be_null && json_kind_of(value) == JSON_KIND_NULL;
     if (member->is_null)
         return STATUS_OK;
     if (json_kind_of(value) != rule->kind)
-        return refuse_kind(place);
+        return refuse_kind(at);
     if (rule->kind == JSON_KIND_NUMBER)
-        return read_number(place, value, &member->number);
+        return read_number(at, value, &member->number);
     if (rule->kind == JSON_KIND_STRING)
         member->text = json_unescape(value);
     else
@@ -146,12 +145,12 @@ enum status object_read(struct bytes object, const char *where, const struct obj
     if (json_kind_of(object) != JSON_KIND_OBJECT)
         return api_because(why, STATUS_BAD_REQUEST, "not an object");
     while (!status && json_walk_member(&walk, &name, &value)) {
-        struct place place = {.where = where, .why = why};
+        struct reading at = {.where = where, .why = why};
 
         name = json_unescape(name);
-        place.rule = find_rule(rules, count, name);
-        if (place.rule)
-            status = read_value(&place, value, &members[place.rule - rules]);
+        at.rule = find_rule(rules, count, name);
+        if (at.rule)
+            status = read_value(&at, value, &members[at.rule - rules]);
         else
             status = refuse_name(where, rules, count, name, why);
     }

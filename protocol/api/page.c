@@ -1,7 +1,5 @@
 #include "protocol/api/page.h"
 
-#include <stdlib.h>
-
 #include "node/queue/queue.h"
 #include "protocol/api/call.h"
 #include "protocol/api/object.h"
@@ -9,23 +7,22 @@
 #include "protocol/api/handlers.h"
 #include "protocol/http/message.h"
 
-static void page_free(struct page *page)
+/* Call before the answer, with which the page goes. */
+static void forget(struct page *page)
 {
     buf_fini(&page->after);
-    buf_fini(&page->json);
     buf_fini(&page->left_out);
-    free(page);
 }
 
 /* ---- cursors ---- */
 
 static void add_next(struct page *page)
 {
-    if (page->place >= page->end) {
+    if (page->part >= page->end) {
         buf_add_text(&page->json, "null");
         return;
     }
-    buf_printf(&page->json, "\"%u.", page->place);
+    buf_printf(&page->json, "\"%u.", page->part);
     for (size_t i = 0; i < page->after.len; i++)
         buf_printf(&page->json, "%02x", (unsigned char)page->after.at[i]);
     buf_add_char(&page->json, '"');
@@ -56,19 +53,20 @@ static bool read_cursor(struct page *page, struct bytes cursor, unsigned first)
 {
     bool has_point = cursor.len && memchr(cursor.at, '.', cursor.len);
     struct bytes digits = url_cut(&cursor, '.');
-    int64_t place;
+    int64_t part;
 
-    if (!has_point || !object_digits(digits, &place) || place < first || place >= page->end)
+    if (!has_point || !object_digits(digits, &part) || part < first || part >= page->end)
         return false;
-    page->place = (unsigned)place;
+    page->part = (unsigned)part;
     return read_hex(cursor, &page->after);
 }
 
 static void refuse_cursor(struct page *page)
 {
+    forget(page);
+    buf_fini(&page->json);
     exchange_reply_error_text(page->x, HTTP_ERROR_BAD_REQUEST,
                               "query parameter cursor: not from another page");
-    page_free(page);
 }
 
 /* ---- what cannot be had ---- */
@@ -86,8 +84,8 @@ static void look_what_is_away(struct page *page)
 
 static void leave_out(struct page *page)
 {
-    for (; page->place < page->end && page->is_away[page->place]; page->place++) {
-        buf_printf(&page->left_out, "%s%u", page->left_out.len ? "," : "", page->place);
+    for (; page->part < page->end && page->is_away[page->part]; page->part++) {
+        buf_printf(&page->left_out, "%s%u", page->left_out.len ? "," : "", page->part);
         buf_clear(&page->after);
     }
 }
@@ -101,8 +99,8 @@ static void finish(struct page *page)
     if (page->kind->leaves_out)
         buf_printf(&page->json, ",\"unreached\":[%s]", buf_text(&page->left_out));
     buf_add_char(&page->json, '}');
-    exchange_reply_json(page->x, 200, buf_bytes(&page->json));
-    page_free(page);
+    forget(page);
+    exchange_reply_buf(page->x, 200, &page->json);
 }
 
 /* A client that has only ended its side gets the page, as long as no operation has to wait. A
@@ -131,7 +129,7 @@ static void go_on(struct page *page)
 {
     leave_out(page);
     if (page->count >= page->limit || page->steps >= page->kind->steps_max ||
-        page->place >= page->end) {
+        page->part >= page->end) {
         finish(page);
         return;
     }
@@ -149,7 +147,7 @@ static void take(struct page *page)
     buf_clear(&page->after);
     buf_add_bytes(&page->after, next);
     if (page->after.len == 0)
-        page->place++;
+        page->part++;
 }
 
 /* A name or number that the store refuses can only be the cursor's: the path was good enough
@@ -164,8 +162,9 @@ static void refuse(struct page *page, enum status status)
         refuse_cursor(page);
         return;
     }
+    forget(page);
+    buf_fini(&page->json);
     api_reply_failure(page->x, &page->op);
-    page_free(page);
 }
 
 static void on_rows(struct op *op)
@@ -205,20 +204,17 @@ void page_reply(struct exchange *x, const struct page_kind *kind, enum op_verb v
 
     if (!exchange_query_int(x, "limit", 1, kind->limit_max, kind->limit_default, &limit))
         return;
-    page = calloc(1, sizeof(*page));
-    if (!page)
-        abort();
-    page->x = x;
-    page->kind = kind;
-    page->place = first;
-    page->end = end;
-    page->limit = (unsigned)limit;
-    page->op = (struct op){.verb = verb, .topic = x->topic, .on_done = on_rows};
+    page = exchange_keep(x, sizeof(*page));
+    *page = (struct page){.x = x,
+                          .kind = kind,
+                          .part = first,
+                          .end = end,
+                          .limit = (unsigned)limit,
+                          .op = {.verb = verb, .topic = x->topic, .on_done = on_rows}};
     if (cursor.at && !read_cursor(page, cursor, first)) {
         refuse_cursor(page);
         return;
     }
-    x->handler = page;
     x->on_cancel_wait = on_cancel_wait;
     x->on_gone = on_gone;
     buf_printf(&page->json, "{\"%s\":[", kind->member);

@@ -1,8 +1,8 @@
-/* A page of a long list, put together from the store's answers. The list lies in places, one
+/* A page of a long list, put together from the store's answers. The list lies in parts, one
  * after the other: buckets, or the states of jobs.
  *
  * An answer is {"jobs":[...],"next":"2.61"}: `next` is for the query's `cursor`, and null
- * behind the last place. `next` is where to go on: the number of the place and, if that place
+ * behind the last part. `next` is where to go on: the number of the part and, if that part
  * has more, a point and the end of the store's last answer there, in hexadecimal. A page ends
  * when it is full, or has taken long enough.
  */
@@ -17,9 +17,9 @@ struct page {
     struct exchange *x;
     const struct page_kind *kind;
     struct op op;     /* one after the other */
-    unsigned place;   /* where to go on */
-    unsigned end;     /* behind the last place */
-    struct buf after; /* where in the place; empty: at its beginning */
+    unsigned part;    /* where to go on */
+    unsigned end;     /* behind the last part */
+    struct buf after; /* where in the part; empty: at its beginning */
     struct buf json;
     unsigned limit; /* rows of the page */
     unsigned count;
@@ -35,10 +35,10 @@ struct page_kind {
     const char *member; /* the list's name in the answer: "jobs" */
     unsigned limit_default, limit_max;
     unsigned steps_max;
-    bool leaves_out; /* its places are buckets; unreached ones do not hold up the page while
+    bool leaves_out; /* its parts are buckets; unreached ones do not hold up the page while
                         others are reached, and are listed in "unreached" */
 
-    /* Sets the operation's inputs, except the topic, from `place`, `after` and page_room(). */
+    /* Sets the operation's inputs, except the topic, from `part`, `after` and page_room(). */
     void (*prepare)(struct page *page);
 
     /* Adds the answer's rows with page_next_row() before each. Returns its `next`. */

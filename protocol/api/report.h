@@ -74,7 +74,7 @@ struct cluster_status {
     int64_t stale_ms;      /* so long without ZooKeeper, and all below as old; 0: connected */
     const char *leader;    /* "": none, or it is not known */
     uint64_t leader_epoch; /* without ZooKeeper as last seen; 0: none leads */
-    int64_t alone_ms;      /* since a leader was last seen to prove its lease; 0: one does */
+    int64_t leaderless_ms; /* since a leader was last seen to prove its lease; 0: one does */
     bool is_paused;        /* no automatic failover */
     int64_t paused_at_wall_ms;
     const char *paused_by; /* the node that was asked */

@@ -1,4 +1,6 @@
-/* Health, as load balancers and container runtimes ask for it:
+/* What the node tells of itself: health, /v1/status, /metrics, and the API's description.
+ *
+ * Health is as load balancers and container runtimes ask for it:
  *   live     the loop turns: do not restart me
  *   ready    the store can be reached: send me clients; and why it may lose jobs
  *   leader   ready, and this node moves due jobs (a standalone node always does)
@@ -11,13 +13,14 @@
 
 #include "base/build.h"
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/loop.h"
 #include "node/queue/queue.h"
 #include "protocol/api/cluster_encode.h"
 #include "protocol/api/handlers.h"
 #include "protocol/api/api.h"
-#include "protocol/api/openapi_text.h"
-#include "protocol/json/text.h"
+#include "protocol/api/metrics.h"
+#include "protocol/json/write.h"
 
 void health_live(struct exchange *x)
 {
@@ -50,8 +53,7 @@ void health_ready(struct exchange *x)
     buf_add_text(&json, "{\"status\":\"ready\",\"store\":{\"weak\":");
     store_add_weak(&json, &n);
     buf_add_text(&json, "}}");
-    exchange_reply_json(x, 200, buf_bytes(&json));
-    buf_fini(&json);
+    exchange_reply_buf(x, 200, &json);
 }
 
 static void reply_by_role(struct exchange *x, const char *role, bool is_so, const char *why)
@@ -115,28 +117,20 @@ void health_standby(struct exchange *x)
 /* /v1/status: this node in one page, for people and for dueqctl. Answered from what the node
  * knows already, so that it works without a store, too. */
 
-static void add_text_or_null(struct buf *out, const char *text)
-{
-    if (text)
-        json_add_text(out, bytes_of_text(text));
-    else
-        buf_add_text(out, "null");
-}
-
 static void add_node(struct buf *out, const struct api *api, const char *role)
 {
     const struct api_node *node = &api->node;
     const char *why_not = node->why_not_ready ? node->why_not_ready(node->arg) : NULL;
 
-    buf_add_text(out, "{\"name\":");
-    json_add_text(out, bytes_of_text(node->name ? node->name : ""));
-    buf_printf(out, ",\"version\":\"%s\",\"role\":\"%s\",\"pid\":%ld", build_info()->full, role,
-               (long)getpid());
-    buf_printf(out, ",\"uptime_ms\":%" PRId64 ",\"now_ms\":%" PRId64 ",\"ready\":%s",
-               timers_now(&api->loop->timers) - api->start_mono_ms, clock_wall_ms(),
-               why_not ? "false" : "true");
-    buf_add_text(out, ",\"why_not_ready\":");
-    add_text_or_null(out, why_not);
+    json_put_text(out, "{\"name\":", bytes_of_text(node->name ? node->name : ""));
+    json_put_text(out, ",\"version\":", bytes_of_text(build_info()->full));
+    json_put_text(out, ",\"role\":", bytes_of_text(role));
+    json_put_number(out, ",\"pid\":", getpid());
+    json_put_number(out,
+                    ",\"uptime_ms\":", timers_now(&api->loop->timers) - api->start_mono_ms);
+    json_put_number(out, ",\"now_ms\":", clock_wall_ms());
+    json_put_bool(out, ",\"ready\":", !why_not);
+    json_put_text_or_null(out, ",\"why_not_ready\":", why_not);
 }
 
 static void add_store(struct buf *out, const struct api *api)
@@ -188,8 +182,85 @@ void status_get(struct exchange *x)
     }
     add_store(&json, api_of(x));
     add_work(&json, api_of(x));
-    exchange_reply_json(x, 200, buf_bytes(&json));
-    buf_fini(&json);
+    exchange_reply_buf(x, 200, &json);
+}
+
+/* GET /metrics. The node's numbers are at hand; jobs are counted in the store, by a census that
+ * concurrent scrapes share. When a new census does not come in time the last one serves; when
+ * that is too old, the page comes without the counts. The page always comes, and soon: metrics
+ * are needed most from a node in trouble.
+ *
+ * A census that takes longer than a page waits is shown by the next page, as long as pages are
+ * no further apart than CENSUS_AGE_MAX_MS: Prometheus forgets samples older than five minutes,
+ * so it scrapes more often.
+ */
+
+#define CENSUS_WAIT_MS    1000
+#define CENSUS_AGE_MAX_MS 300000
+
+struct scrape {
+    struct exchange *exchange;
+    struct census_call call;
+};
+
+static void collect(const struct api *api, struct metrics *m)
+{
+    const struct api_node *node = &api->node;
+
+    *m = (struct metrics){
+        .queue = queue_stats(api->queue),
+        .topics_max = api->metrics_topics,
+        .loop = api->loop,
+        .build = build_info(),
+        .http_errors = http_errors(api->http),
+    };
+    if (node->read_store)
+        node->read_store(node->arg, &m->store);
+    if (node->read_ports)
+        m->port_count = node->read_ports(node->arg, m->ports);
+    metrics_process_read(&m->process);
+}
+
+static const struct census *census_for(const struct census_call *call)
+{
+    const struct census *last = call->last;
+
+    return last && last->age_ms <= CENSUS_AGE_MAX_MS ? last : NULL;
+}
+
+static void on_counted(struct census_call *call)
+{
+    struct scrape *scrape = CONTAINER_OF(call, struct scrape, call);
+    struct exchange *x = scrape->exchange;
+    struct cluster_status status;
+    struct buf text = BUF_INIT;
+    struct metrics m;
+
+    collect(api_of(x), &m);
+    m.cluster = api_cluster_read(api_of(x), &status);
+    m.is_fenced_alone = !m.cluster && !status.may_act;
+    m.fenced_alone = status.fenced;
+    m.census = census_for(call);
+    metrics_write(&text, &m);
+    exchange_reply(x, 200, METRICS_CONTENT_TYPE, buf_bytes(&text));
+    buf_fini(&text);
+}
+
+static void on_cancel_wait(struct exchange *x)
+{
+    struct scrape *scrape = x->handler;
+
+    queue_census_cancel(api_of(x)->queue, &scrape->call);
+}
+
+void metrics_get(struct exchange *x)
+{
+    struct scrape *scrape = exchange_keep(x, sizeof(*scrape));
+
+    *scrape = (struct scrape){.exchange = x,
+                              .call = {.wait_ms = CENSUS_WAIT_MS, .on_done = on_counted}};
+    x->on_cancel_wait = on_cancel_wait;
+    queue_census(api_of(x)->queue, &scrape->call);
 }
 
 /* /v1/openapi.yaml: what the API looks like, as this very node has it; / and /v1 lead there. */

@@ -1,7 +1,6 @@
 /* Topics over HTTP: one and all of them, their jobs by state, their settings, and sweeps. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "node/queue/queue.h"
 #include "protocol/api/call.h"
@@ -10,28 +9,33 @@
 #include "protocol/api/page.h"
 #include "protocol/api/handlers.h"
 #include "protocol/api/api.h"
+#include "protocol/json/write.h"
 
 /* GET /v1/topics/{topic}; and GET /v1/topics: page by page, one bucket after the other. */
 
 /* ---- one topic ---- */
 
-static void answer_stats(struct exchange *x, const struct op *op)
+static void on_counted(struct op *op)
 {
-    int64_t until_ms = queue_paused_until(api_of(x)->queue, x->topic, op->now_ms);
+    struct exchange *x = api_done(op);
     struct buf json = BUF_INIT;
+    int64_t until_ms;
 
+    if (!x)
+        return;
+    until_ms = queue_paused_until(api_of(x)->queue, x->topic, op->now_ms);
     api_add_topic_page(&json, x->topic, &op->out.stats, until_ms);
-    exchange_reply_json(x, 200, buf_bytes(&json));
-    buf_fini(&json);
+    exchange_reply_buf(x, 200, &json);
 }
 
 /* The engine has just read the settings, and knows the pause. */
-static void count_jobs(struct exchange *x, const struct op *op)
+static void count_jobs(struct op *settings)
 {
+    struct exchange *x = api_done(settings);
     struct op count = {.verb = OP_STATS};
 
-    (void)op;
-    api_call(x, &count, answer_stats);
+    if (x)
+        api_call(x, &count, on_counted);
 }
 
 void api_stats(struct exchange *x)
@@ -45,7 +49,7 @@ void api_stats(struct exchange *x)
 
 static void prepare_counts(struct page *page)
 {
-    page->op.bucket = page->place;
+    page->op.bucket = page->part;
     page->op.in.topics.after = buf_bytes(&page->after);
     page->op.in.topics.limit = page_room(page, OP_TOPICS_MAX);
 }
@@ -98,7 +102,7 @@ void api_topics(struct exchange *x)
 
 static void prepare_jobs(struct page *page)
 {
-    page->op.in.list.state = (enum job_state)page->place;
+    page->op.in.list.state = (enum job_state)page->part;
     page->op.in.list.after = buf_bytes(&page->after);
     page->op.in.list.limit = page_room(page, OP_LIST_MAX);
 }
@@ -143,24 +147,27 @@ static int64_t paused_until(const struct settings_row *row, int64_t now_ms)
 
 /* ---- settings ---- */
 
-static void answer_settings(struct exchange *x, const struct op *op)
+static void on_settings(struct op *op)
 {
-    const struct settings_row *row = &op->out.settings.rows[0];
+    struct exchange *x = api_done(op);
     struct topic_settings configured, effective;
+    const struct settings_row *row;
     struct buf json = BUF_INIT;
 
+    if (!x)
+        return;
+    row = &op->out.settings.rows[0];
     queue_configured_settings(api_of(x)->queue, x->topic, &configured);
     queue_settings(api_of(x)->queue, x->topic, &effective);
     api_add_settings(&json, row, &configured, &effective, paused_until(row, op->now_ms));
-    exchange_reply_json(x, 200, buf_bytes(&json));
-    buf_fini(&json);
+    exchange_reply_buf(x, 200, &json);
 }
 
 void api_get_settings(struct exchange *x)
 {
     struct op op = {.verb = OP_SETTINGS};
 
-    api_call(x, &op, answer_settings);
+    api_call(x, &op, on_settings);
 }
 
 void api_set_settings(struct exchange *x)
@@ -180,18 +187,20 @@ void api_set_settings(struct exchange *x)
     }
     op.in.configure.settings = asked.settings;
     op.in.configure.mask = asked.mask;
-    api_call(x, &op, answer_settings);
+    api_call(x, &op, on_settings);
 }
 
 /* ---- the pause ---- */
 
-static void answer_pause(struct exchange *x, const struct op *op)
+static void on_paused(struct op *op)
 {
+    struct exchange *x = api_done(op);
     struct buf json = BUF_INIT;
 
+    if (!x)
+        return;
     api_add_pause(&json, paused_until(&op->out.settings.rows[0], op->now_ms));
-    exchange_reply_json(x, 200, buf_bytes(&json));
-    buf_fini(&json);
+    exchange_reply_buf(x, 200, &json);
 }
 
 static void set_pause(struct exchange *x, const struct api_pause *pause)
@@ -201,7 +210,7 @@ static void set_pause(struct exchange *x, const struct api_pause *pause)
                                      .has_pause = true,
                                      .pause_ms = pause->for_ms}};
 
-    api_call(x, &op, answer_pause);
+    api_call(x, &op, on_paused);
 }
 
 void api_pause(struct exchange *x)
@@ -232,7 +241,7 @@ void api_resume(struct exchange *x)
 
 static void prepare(struct page *page)
 {
-    page->op.bucket = page->place;
+    page->op.bucket = page->part;
     page->op.in.settings.after = buf_bytes(&page->after);
 }
 
@@ -282,10 +291,9 @@ static void answer(struct exchange *x, uint64_t count, bool has_more)
 {
     struct buf json = BUF_INIT;
 
-    api_add_number(&json, "{\"count\":", (int64_t)count);
+    json_put_number(&json, "{\"count\":", (int64_t)count);
     buf_add_text(&json, has_more ? ",\"has_more\":true}" : ",\"has_more\":false}");
-    exchange_reply_json(x, 200, buf_bytes(&json));
-    buf_fini(&json);
+    exchange_reply_buf(x, 200, &json);
 }
 
 static void answer_unknown(struct exchange *x, uint64_t count)
@@ -299,7 +307,7 @@ static void answer_unknown(struct exchange *x, uint64_t count)
     exchange_reply_error_count(x, HTTP_ERROR_UNKNOWN, text, count);
 }
 
-static void on_done(struct sweep *sweep)
+static void on_swept(struct sweep *sweep)
 {
     struct sweeping *s = CONTAINER_OF(sweep, struct sweeping, sweep);
 
@@ -311,7 +319,6 @@ static void on_done(struct sweep *sweep)
         answer(s->x, sweep->count, true);
     else
         exchange_reply_status_error(s->x, sweep->status);
-    free(s);
 }
 
 static void on_cancel_wait(struct exchange *x)
@@ -323,22 +330,17 @@ static void on_cancel_wait(struct exchange *x)
 
 static void begin(struct exchange *x, enum op_verb verb, const struct api_sweep *asked)
 {
-    struct sweeping *s = calloc(1, sizeof(*s));
+    struct sweeping *s = exchange_keep(x, sizeof(*s));
 
-    if (!s)
-        abort();
-    s->x = x;
-    s->sweep = (struct sweep){
-        .topic = x->topic,
-        .verb = verb,
-        .states = asked->states,
-        .limit = asked->limit,
-        .since_ms = asked->since_ms,
-        .before_ms = asked->before_ms,
-        .client = exchange_client(x),
-        .on_done = on_done,
-    };
-    x->handler = s;
+    *s = (struct sweeping){.x = x,
+                           .sweep = {.topic = x->topic,
+                                     .verb = verb,
+                                     .states = asked->states,
+                                     .limit = asked->limit,
+                                     .since_ms = asked->since_ms,
+                                     .before_ms = asked->before_ms,
+                                     .client = exchange_client(x),
+                                     .on_done = on_swept}};
     x->on_cancel_wait = on_cancel_wait;
     queue_sweep(api_of(x)->queue, &s->sweep);
 }

@@ -37,15 +37,15 @@
 
 #include "base/list.h"
 #include "base/loop.h"
-#include "protocol/conn/hangup.h"
 #include "base/buf.h"
 
 struct connection;
-struct listener;
+struct event;
 struct floating;
 
 #define CONNECTION_ACK_STEPS    6
 #define CONNECTION_DRAIN_ACK_MS 100 /* ending_ack_ms while the node stops */
+#define CONNECTION_READ_BYTES   65536
 
 /* What all connections of a protocol share; the limits may change at any time. Callbacks come
  * from the event loop (on_input also from connection_done), never from connection_send, _close
@@ -60,9 +60,6 @@ struct connection_kind {
      * up now. Called again when more requests stood behind in_work_max. NULL: no request ever
      * waits. */
     void (*on_end)(struct connection *c);
-    /* How many bytes to read at once at most, so that a busy connection does not keep much
-     * unused input. NULL: 64 KiB. */
-    size_t (*read_max)(const struct connection *c);
     /* A deadline of the protocol's own is running, for a request or a reply: the connection is
      * not idle. NULL: never. */
     bool (*is_busy)(const struct connection *c);
@@ -93,7 +90,6 @@ struct connection_kind {
     size_t kept_bytes;   /* gauge, of kept_max_bytes */
     size_t unread_bytes; /* gauge, of unread_max_bytes */
 
-    struct listener *listener;       /* accepts the clients, for floating.h; NULL: none */
     const struct floating *floating; /* see floating.h; NULL: no address moves */
 
     /* For the files that private.h names; zero at first */
@@ -104,16 +100,15 @@ struct connection_kind {
      * each list the next one to ask for is first. */
     struct list awaiting[CONNECTION_ACK_STEPS];
     struct timer ack_timer;
-    struct hangups hangups; /* watches paused connections */
-    struct list movers;     /* connections over the address that moves, */
-    struct list untold;     /* and those not yet told of its last move */
-    unsigned mover_count;   /* in both lists */
+    int hangup_fd;        /* an epoll set of the paused connections, */
+    struct event *hangup; /* which tells of their ends; NULL: nothing was watched yet */
+    struct list movers;   /* connections over the address that moves, */
+    struct list untold;   /* and those not yet told of its last move */
+    unsigned mover_count; /* in both lists */
     struct timer telling;
 };
 
 enum connection_state { CONNECTION_OPEN, CONNECTION_ENDING, CONNECTION_CLOSED };
-
-struct event;
 
 struct connection {
     struct connection_kind *kind;
@@ -125,12 +120,16 @@ struct connection {
     /* Closed while its address moved: unacknowledged bytes up to here may have arrived, with
      * their acknowledgement gone to the other host. */
     uint64_t astray_bytes;
+    /* To be read at once at most, so that a busy connection does not keep much unused input.
+     * The protocol may set it; at first it is CONNECTION_READ_BYTES, which no read exceeds. */
+    size_t read_max_bytes;
 
     /* For the files that private.h names */
     int fd;
     bool is_paused;  /* reads nothing, because too many requests are in work */
     bool is_deaf;    /* paused, and its `readable` is off */
-    bool is_watched; /* in `hangups`, for the client's end while deaf; left there afterwards */
+    bool is_watched; /* in the hangup set, for the client's end while deaf; left there
+                        afterwards */
     bool saw_end;    /* the client has ended its side; still OPEN: there is input before that */
     bool has_cancelled;
     bool is_lost;       /* it was reset: nothing more is acknowledged */

@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 
 #include "protocol/conn/private.h"
-#include "protocol/conn/port.h"
 
 #define TOLD_PER_TURN 200 /* then the rest of the loop has its turn: the lead is moving */
 
@@ -48,16 +47,8 @@ static bool is_one_owed(const struct list *connections)
     return false;
 }
 
-/* Clients that wait in the kernel's queue count as well. */
-static void accept_all(struct connection_kind *kind)
+bool connections_are_owed(const struct connection_kind *kind)
 {
-    if (kind->listener)
-        listener_accept(kind->listener);
-}
-
-bool connections_are_owed(struct connection_kind *kind)
-{
-    accept_all(kind);
     return kind->connections && (is_one_owed(&kind->untold) || is_one_owed(&kind->movers));
 }
 
@@ -154,8 +145,6 @@ void connections_fini_floating(struct connection_kind *kind)
 
 void connections_follow(struct connection_kind *kind, const struct floating *floating)
 {
-    if (kind->floating) /* else their own address cannot be judged */
-        accept_all(kind);
     kind->floating = floating;
     if (!kind->connections)
         return; /* and there is no list */

@@ -34,13 +34,12 @@ struct floating {
 };
 
 /* Call at the beginning, and whenever `state` has changed. `floating` is borrowed. Many
- * connections are told over several turns. Clients that wait in the kind's `listener` are
- * accepted first and told, too. */
+ * connections are told over several turns. */
 void connections_follow(struct connection_kind *kind, const struct floating *floating);
 
 /* The number of open connections over the address; and is any of them owed a reply? */
 unsigned connections_floating(const struct connection_kind *kind);
-bool connections_are_owed(struct connection_kind *kind);
+bool connections_are_owed(const struct connection_kind *kind);
 
 /* The connection gets only the replies to requests that it has sent already. */
 bool connection_is_draining(const struct connection *c);

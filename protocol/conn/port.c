@@ -132,39 +132,40 @@ void listener_stop(struct listener *l)
 
 /* ---- clients ---- */
 
-static enum port_place place_for(const struct port *p, const struct peer *peer)
+static enum port_admission admission_of(const struct port *p, const struct peer *peer)
 {
     unsigned most = p->connections_per_address;
 
     if (p->stats.connections >= p->connections_max)
         return PORT_IS_FULL;
-    return most && peer->connections >= most ? PORT_IS_FULL_FOR_ADDRESS : PORT_HAS_PLACE;
+    return most && peer->connections >= most ? PORT_IS_FULL_FOR_ADDRESS : PORT_ADMITS;
 }
 
 static void on_accept(struct listener *l, int fd)
 {
     struct port *p = CONTAINER_OF(l, struct port, listener);
     struct peer *peer = peers_join(&p->peers, fd);
-    enum port_place place = place_for(p, peer);
+    enum port_admission admission = admission_of(p, peer);
 
-    if (place)
+    if (admission)
         p->stats.rejected++;
-    p->ops->on_client(p, fd, peer, place);
+    p->ops->on_client(p, fd, peer, admission);
 }
 
-void port_join(struct port *p, struct port_client *c, int fd, struct peer *peer, bool has_place)
+void port_join(struct port *p, struct port_client *c, int fd, struct peer *peer,
+               bool is_admitted)
 {
     c->port = p;
     c->peer = peer;
-    c->has_place = has_place;
-    if (has_place) {
+    c->is_admitted = is_admitted;
+    if (is_admitted) {
         p->stats.accepted++;
         p->stats.connections++;
         peer->connections++;
     }
     list_append(&p->clients, &c->link);
+    list_init(&c->unacked);
     connection_init(&c->connection, &p->kind, fd);
-    unacked_init(&c->unacked, &c->connection, p->queue);
 }
 
 void port_leave(struct port_client *c)
@@ -172,7 +173,7 @@ void port_leave(struct port_client *c)
     struct port *p = c->port;
 
     list_remove(&c->link);
-    if (c->has_place) {
+    if (c->is_admitted) {
         p->stats.connections--;
         c->peer->connections--;
     }
@@ -180,6 +181,65 @@ void port_leave(struct port_client *c)
     peer_fini(&c->connection);
     if (p->is_closing && list_is_empty(&p->clients))
         timer_arm(&p->loop->timers, &p->stopped, 0);
+}
+
+/* ---- replies that the client's kernel has not acknowledged ---- */
+
+struct unacked {
+    struct list link;
+    uint64_t end; /* of its reply, in sent_bytes */
+    struct delivery *delivery;
+};
+
+/* True when the delivery's fate is known, and was told. */
+static bool settle(const struct port_client *c, uint64_t end, struct delivery *d)
+{
+    const struct connection *at = &c->connection;
+
+    if (at->acked_bytes >= end)
+        queue_delivered(c->port->queue, d);
+    else if (at->state == CONNECTION_CLOSED && end <= at->astray_bytes)
+        queue_left_open(c->port->queue, d);
+    else if (at->state == CONNECTION_CLOSED)
+        queue_returned(c->port->queue, d);
+    else
+        return false;
+    return true;
+}
+
+void port_settle(struct port_client *c)
+{
+    struct list *link;
+
+    while ((link = list_first(&c->unacked))) {
+        struct unacked *u = CONTAINER_OF(link, struct unacked, link);
+
+        if (!settle(c, u->end, u->delivery))
+            return;
+        list_remove(&u->link);
+        free(u);
+    }
+}
+
+static void on_acked(struct connection *c)
+{
+    port_settle(CONTAINER_OF(c, struct port_client, connection));
+}
+
+void port_send(struct port_client *c, struct bytes reply, struct delivery *d)
+{
+    uint64_t end = c->connection.sent_bytes + reply.len; /* never, if it is closed */
+    struct unacked *u;
+
+    connection_send(&c->connection, reply);
+    if (settle(c, end, d))
+        return;
+    u = malloc(sizeof(*u));
+    if (!u)
+        abort();
+    *u = (struct unacked){.end = end, .delivery = d};
+    list_append(&c->unacked, &u->link);
+    connection_await_ack(&c->connection);
 }
 
 /* ---- stopping ---- */
@@ -230,8 +290,8 @@ void port_init(struct port *p, const struct port_ops *ops, struct loop *loop,
     timer_init(&p->stopped, on_all_gone);
     p->kind.name = ops->name;
     p->kind.loop = loop;
-    p->kind.listener = &p->listener;
     p->kind.shed = &p->stats.shed;
+    p->kind.on_acked = on_acked;
 }
 
 void port_set_limits(struct port *p)
@@ -280,6 +340,8 @@ void port_free(struct port *p)
 
 void port_follow(struct port *p, const struct floating *floating)
 {
+    if (p->kind.floating) /* else the clients' own address cannot be judged */
+        listener_accept(&p->listener);
     connections_follow(&p->kind, floating);
 }
 
@@ -290,5 +352,6 @@ unsigned port_floating(const struct port *p)
 
 bool port_owes(struct port *p)
 {
+    listener_accept(&p->listener);
     return connections_are_owed(&p->kind);
 }

@@ -9,6 +9,12 @@
  *   CLOSING   a connection ends once it has nothing in work and its replies are read
  *
  * A dialect embeds a struct port in its server and a struct port_client in its client.
+ *
+ * A job counts as delivered when the client's kernel has acknowledged the last byte of its
+ * reply (port_send). A job that a lost client never got is returned, and costs no try; an
+ * acknowledged one stays delivered, whatever becomes of the connection. Where the address moved
+ * meanwhile, the acknowledgement may have gone to the other host: such a job is left open, so
+ * that its consumer has some seconds to use the lease before another consumer gets the job.
  */
 #ifndef DUEQ_PROTOCOL_CONN_PORT_H
 #define DUEQ_PROTOCOL_CONN_PORT_H
@@ -19,7 +25,6 @@
 #include "base/list.h"
 #include "base/loop.h"
 #include "protocol/conn/connection.h"
-#include "protocol/conn/unacked.h"
 #include "protocol/conn/peer.h"
 
 /* Accepts clients on a listening socket that somebody else has bound.
@@ -60,19 +65,20 @@ void listener_accept(struct listener *l);
 /* Accepts no more and closes the descriptor; harmless twice. */
 void listener_stop(struct listener *l);
 
+struct delivery;
 struct floating;
 struct port;
 struct port_client;
 struct queue;
 
 /* Whether there is room for one more client. */
-enum port_place { PORT_HAS_PLACE, PORT_IS_FULL, PORT_IS_FULL_FOR_ADDRESS };
+enum port_admission { PORT_ADMITS, PORT_IS_FULL, PORT_IS_FULL_FOR_ADDRESS };
 
 struct port_ops {
     const char *name; /* "gmq": in logs and metrics */
-    /* A client has come: the dialect joins it (port_join), or answers that there is no place,
+    /* A client has come: the dialect joins it (port_join), or answers that it is over a limit,
      * closes `fd` and leaves the peer. */
-    void (*on_client)(struct port *p, int fd, struct peer *peer, enum port_place place);
+    void (*on_client)(struct port *p, int fd, struct peer *peer, enum port_admission admission);
     void (*cancel_waits)(struct port_client *c); /* its requests wait no longer */
     void (*wind_up)(struct port_client *c);      /* CLOSING */
     void (*set_limits)(struct port *p); /* sets those of `kind`, which depend on is_closing */
@@ -92,15 +98,29 @@ struct port_limits {
     int64_t idle_ms; /* a connection that does nothing for so long is closed; 0: never */
 };
 
-/* Since the worker's start. */
+/* Each row is a field of port_stats, and a metric. Counters count since the worker's start. */
+/* clang-format off */
+#define PORT_METRICS(X) \
+    X(connections, GAUGE, "dueq_connections", \
+      "Clients that are connected.") \
+    X(accepted, COUNTER, "dueq_connections_accepted_total", \
+      "Clients that were accepted.") \
+    X(rejected, COUNTER, "dueq_connections_rejected_total", \
+      "Clients that came over limits.connections or connections_per_address.") \
+    X(shed, COUNTER, "dueq_connections_shed_total", \
+      "Clients closed because all together left too much unread, or unfinished.") \
+    X(requests, COUNTER, "dueq_requests_total", \
+      "Requests, well-formed or not.") \
+    X(refused, COUNTER, "dueq_requests_refused_total", \
+      "Requests that were not understood, not known, too large, or came while the node " \
+      "stopped.")
+/* clang-format on */
+
 struct port_stats {
-    const char *name;     /* as in the ops */
-    uint64_t connections; /* gauge */
-    uint64_t accepted;
-    uint64_t rejected; /* clients, over a limit of connections */
-    uint64_t shed;     /* closed for the memory they took, see connection.h */
-    uint64_t requests; /* well-formed or not */
-    uint64_t refused;  /* of these: not understood, not known, too large, or while stopping */
+    const char *name; /* as in the ops */
+#define X(field, ...) uint64_t field;
+    PORT_METRICS(X)
+#undef X
 };
 
 struct port {
@@ -108,7 +128,8 @@ struct port {
     struct loop *loop;
     struct queue *queue;
     struct port_stats stats;
-    struct connection_kind kind; /* the dialect fills it in before port_open() */
+    struct connection_kind kind; /* the dialect sets its callbacks before port_init(),
+                                  * all but on_acked */
     unsigned connections_max;
     unsigned connections_per_address; /* 0: no limit of its own */
     struct port_limits limits;        /* of a dialect over TCP, see port_limit() */
@@ -130,8 +151,8 @@ struct port_client {
     struct port *port;
     struct list link; /* in its clients */
     struct peer *peer;
-    struct unacked unacked;
-    bool has_place;
+    struct list unacked; /* replies with jobs, in the order in which they were sent */
+    bool is_admitted;
 };
 
 /* `p` is zeroed. Loop and queue are borrowed for its life. */
@@ -156,15 +177,25 @@ void port_free(struct port *p);
 /* Ends the common part, for the ops' free. */
 void port_fini(struct port *p);
 
-/* Takes `fd` over and reads from the next turn on. A client without a place is not counted. */
+/* Takes `fd` over and reads from the next turn on. A client that is not admitted is not
+ * counted.
+ */
 void port_join(struct port *p, struct port_client *c, int fd, struct peer *peer,
-               bool has_place);
+               bool is_admitted);
+
+/* Sends a reply, as connection_send() does, and takes over the delivery that it carries. */
+void port_send(struct port_client *c, struct bytes reply, struct delivery *d);
+
+/* Call when the connection is closed: no delivery is left then. */
+void port_settle(struct port_client *c);
 
 /* Forgets a client that is closed and has nothing in work; its memory is the dialect's. */
 void port_leave(struct port_client *c);
 
-/* The calls of floating.h for the port's clients. Clients that wait to be accepted are accepted
- * before they are closed or counted as owed; else they would hear nothing. */
+/* The calls of floating.h for the port's clients. Clients that wait in the kernel's queue are
+ * accepted first, and are told or counted as owed like all others; else they would hear
+ * nothing.
+ */
 void port_follow(struct port *p, const struct floating *floating);
 unsigned port_floating(const struct port *p);
 bool port_owes(struct port *p);

@@ -1,10 +1,9 @@
 /* What the files of a connection know of each other. Private to them.
  *
- *   connection.c  its beginning, its requests, its timer; what all of them keep together
+ *   connection.c  its beginning, its requests, its timer, its end; what all keep together
  *   read.c        input: offered, kept, and when nothing is read
  *   write.c       output: written, kept, acknowledged, and read in time
- *   end.c         from the end in sight to the last call
- *   floating.c      when its own end is an address that moves to another node
+ *   floating.c    when its own end is an address that moves to another node
  */
 #ifndef DUEQ_PROTOCOL_CONN_PRIVATE_H
 #define DUEQ_PROTOCOL_CONN_PRIVATE_H
@@ -27,6 +26,23 @@ static inline void connection_arm_sooner(struct connection *c, int64_t delay_ms)
     if (!timer_is_armed(&c->timer) || c->timer.due_mono_ms > connection_now(c) + delay_ms)
         connection_arm(c, delay_ms);
 }
+
+/* ---- connection.c: the end ---- */
+
+/* Ending, or about to end once the input before the client's end is used. */
+bool connection_has_end_in_sight(const struct connection *c);
+
+/* With an end in sight: the timer comes soon, and then less and less often. */
+void connection_look_soon(struct connection *c);
+
+/* The last requests before the end get a moment, then their waits are cancelled. */
+void connection_give_a_moment(struct connection *c);
+
+/* OPEN -> ENDING; in other states nothing happens. */
+void connection_begin_to_end(struct connection *c, const char *reason);
+
+/* Closes an ending connection that has finished; else does nothing. */
+void connection_close_when_finished(struct connection *c);
 
 /* ---- connection.c: what all connections of a kind keep in memory together ----
  *
@@ -57,8 +73,11 @@ void connection_stop_reading(struct connection *c);
 /* Call after every change of `in_work` or of its limit. */
 void connection_pause_or_resume(struct connection *c);
 
-/* The callback of the kind's `hangups`. */
-void connection_on_hangup(void *connection);
+/* For good: its end is no longer watched for. Call before the descriptor is closed. */
+void connection_forget_hangup(struct connection *c);
+
+/* Called with the kind's last connection. */
+void connections_fini_hangups(struct connection_kind *kind);
 
 /* ---- write.c ---- */
 
@@ -93,26 +112,6 @@ void connection_restart_time_to_read(struct connection *c);
 
 /* Has the connection failed? The kernel reports an error only once, `is_lost` remembers. */
 bool connection_find_error(struct connection *c);
-
-/* ---- end.c ---- */
-
-/* Ending, or about to end once the input before the client's end is used. */
-bool connection_has_end_in_sight(const struct connection *c);
-
-/* With an end in sight: the timer comes soon, and then less and less often. */
-void connection_look_soon(struct connection *c);
-
-/* The last requests before the end get a moment, then their waits are cancelled. */
-void connection_give_a_moment(struct connection *c);
-
-/* OPEN -> ENDING; in other states nothing happens. */
-void connection_begin_to_end(struct connection *c, const char *reason);
-
-/* Closes an ending connection that has finished; else does nothing. */
-void connection_close_when_finished(struct connection *c);
-
-/* The timer's turn while an end is in sight. */
-void connection_look_at_end(struct connection *c);
 
 /* ---- floating.c ---- */
 

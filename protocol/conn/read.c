@@ -1,9 +1,15 @@
-/* Input: offered as it comes; unused bytes are kept in front of the next ones. A paused
- * connection reads nothing, but notices the client's end all the same.
+/* Input: offered as it comes; unused bytes are kept in front of the next ones.
+ *
+ * A paused connection reads nothing, but notices the client's end all the same: else it would
+ * learn of the end from a reply that fails, or never. libevent's EV_CLOSED is made for this,
+ * but 2.1 drops the event when the end is a reset, and its loop then spins. So the sockets are
+ * in an epoll set of their own, whose descriptor is one event of the loop.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <linux/sockios.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -11,7 +17,7 @@
 
 #include "protocol/conn/private.h"
 
-#define CHUNK_BYTES 65536
+#define HANGUPS_PER_TURN 64 /* then the rest of the loop has its turn */
 
 void connection_stop_reading(struct connection *c)
 {
@@ -69,6 +75,64 @@ void connection_pause_or_resume(struct connection *c)
     c->is_deaf = false;
 }
 
+static void on_hangup(struct connection *c);
+
+/* One at a time: a callback may close any connection, and with the last one the set. */
+static void on_hangups(evutil_socket_t epoll_fd, short what, void *arg)
+{
+    struct connection_kind *kind = arg;
+    struct epoll_event event;
+
+    loop_touch(kind->loop);
+    for (unsigned i = 0; i < HANGUPS_PER_TURN && kind->hangup; i++) {
+        if (epoll_wait(epoll_fd, &event, 1, 0) <= 0)
+            return;
+        on_hangup(event.data.ptr);
+    }
+}
+
+static bool open_hangup_set(struct connection_kind *kind)
+{
+    if (kind->hangup)
+        return true;
+    kind->hangup_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (kind->hangup_fd < 0)
+        return false;
+    kind->hangup =
+        event_new(kind->loop->base, kind->hangup_fd, EV_READ | EV_PERSIST, on_hangups, kind);
+    if (!kind->hangup)
+        abort();
+    event_add(kind->hangup, NULL);
+    return true;
+}
+
+void connections_fini_hangups(struct connection_kind *kind)
+{
+    if (!kind->hangup)
+        return;
+    event_free(kind->hangup);
+    close(kind->hangup_fd);
+    kind->hangup = NULL;
+}
+
+/* For one call of on_hangup(), when the end comes or has come, even behind unread bytes. False
+ * when the system cannot (no descriptors left). */
+static bool watch_hangup(struct connection *c)
+{
+    struct connection_kind *kind = c->kind;
+    struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT, .data.ptr = c};
+
+    return open_hangup_set(kind) &&
+           (epoll_ctl(kind->hangup_fd, EPOLL_CTL_MOD, c->fd, &event) == 0 ||
+            epoll_ctl(kind->hangup_fd, EPOLL_CTL_ADD, c->fd, &event) == 0);
+}
+
+void connection_forget_hangup(struct connection *c)
+{
+    if (c->kind->hangup)
+        (void)epoll_ctl(c->kind->hangup_fd, EPOLL_CTL_DEL, c->fd, NULL);
+}
+
 /* Something came while the connection is paused: input that has to wait, or the end. Most
  * clients wait for their replies, so this is rare, and a pause alone costs nothing. */
 static void turn_deaf(struct connection *c)
@@ -76,7 +140,7 @@ static void turn_deaf(struct connection *c)
     c->is_deaf = true;
     event_del(c->readable);
     if (!c->is_watched && !c->saw_end)
-        c->is_watched = hangups_watch(&c->kind->hangups, c->fd, c);
+        c->is_watched = watch_hangup(c);
 }
 
 static void take_input(struct connection *c, struct bytes bytes)
@@ -108,13 +172,6 @@ static void end_input(struct connection *c)
     connection_close_when_finished(c);
 }
 
-static size_t read_max(const struct connection *c)
-{
-    size_t max = c->kind->read_max ? c->kind->read_max(c) : CHUNK_BYTES;
-
-    return max < CHUNK_BYTES ? max : CHUNK_BYTES;
-}
-
 static void lose(struct connection *c)
 {
     c->is_lost = true;
@@ -123,8 +180,10 @@ static void lose(struct connection *c)
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
-    static char chunk[CHUNK_BYTES]; /* one for all: it is empty again before the next event */
+    /* One for all: it is empty again before the next event. */
+    static char chunk[CONNECTION_READ_BYTES];
     struct connection *c = arg;
+    size_t most = c->read_max_bytes < sizeof(chunk) ? c->read_max_bytes : sizeof(chunk);
     ssize_t n;
 
     loop_touch(c->kind->loop);
@@ -133,7 +192,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
         connection_ask_for_ack(c);
         return;
     }
-    n = recv(fd, chunk, read_max(c), MSG_DONTWAIT);
+    n = recv(fd, chunk, most, MSG_DONTWAIT);
     if (n < 0) {
         if (errno != EAGAIN && errno != EINTR)
             lose(c);
@@ -159,10 +218,8 @@ static bool has_input(const struct connection *c)
 }
 
 /* While it is not paused, the end is found where the input ends. */
-void connection_on_hangup(void *connection)
+static void on_hangup(struct connection *c)
 {
-    struct connection *c = connection;
-
     c->is_watched = false;
     if (!c->is_paused || c->state != CONNECTION_OPEN)
         return;

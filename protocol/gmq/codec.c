@@ -8,7 +8,7 @@
 
 #include "node/queue/queue.h"
 #include "protocol/json/read.h"
-#include "protocol/json/text.h"
+#include "protocol/json/write.h"
 
 enum gmq_seconds {
     GMQ_SECONDS_OK,

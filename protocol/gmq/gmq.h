@@ -1,8 +1,8 @@
 /* The gmq port: gmq's JSON-RPC for its published clients. The contract is doc/gmq.md.
  *
- *   server.c   a client, and the bytes that come from it
- *   request.c  one request: from its bytes to the queue, and back as a reply
- *   codec.c    where a request ends in the stream, what it says, what is answered; pure
+ *   server.c  a client, the bytes that come from it, and its requests: to the queue, and back
+ *             as replies
+ *   codec.c   where a request ends in the stream, what it says, what is answered; pure
  */
 #ifndef DUEQ_PROTOCOL_GMQ_GMQ_H
 #define DUEQ_PROTOCOL_GMQ_GMQ_H

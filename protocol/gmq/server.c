@@ -1,14 +1,19 @@
 #include "protocol/gmq/server.h"
 
 #include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/log.h"
+#include "node/queue/queue.h"
+#include "protocol/conn/peer.h"
 #include "protocol/gmq/codec.h"
 
 /* A byte of a body takes up to six in JSON (\u0001); the rest is for topic, id and spaces. */
 #define FRAME_BYTES(body_bytes) (6 * (body_bytes) + 65536)
+
+#define SCRATCH_BYTES 65536 /* kept from one request to the next */
 
 static struct gmq_client *client_of(struct connection *c)
 {
@@ -31,12 +36,263 @@ static void wind_up_if_closing(struct gmq_client *client)
         connection_wind_up(&client->base.connection, "the node is stopping");
 }
 
-void gmq_client_done(struct gmq_client *client)
+/* The last step of a request. */
+static void finish_request(struct gmq_client *client)
 {
     connection_done(&client->base.connection);
     wind_up_if_closing(client);
     free_if_done(client);
 }
+
+/* ---- requests ----
+ *
+ * A request lives from its frame to its reply; a job in that reply is then followed by
+ * port_send(). */
+
+struct request {
+    struct gmq_call call;
+    struct gmq_client *client;
+    struct list link; /* in the client's waiting or pushes, or not */
+    union {
+        struct op push;
+        struct pop pop;
+        struct id_ack ack;
+    } asked;
+    char text[]; /* what the call borrows from */
+};
+
+/* Takes the call over, with a copy of what it needs from its frame. */
+static struct request *request_new(struct gmq_client *client, struct gmq_call *call)
+{
+    struct request *r = malloc(sizeof(*r) + gmq_call_bytes(call));
+
+    if (!r)
+        abort();
+    r->call = *call;
+    gmq_call_move(&r->call, r->text);
+    r->client = client;
+    list_init(&r->link);
+    return r;
+}
+
+static void request_free(struct request *r)
+{
+    list_remove(&r->link);
+    gmq_call_fini(&r->call);
+    free(r);
+}
+
+/* A large buffer is rare: its memory goes back. */
+static void reuse(struct buf *scratch)
+{
+    if (scratch->room > SCRATCH_BYTES)
+        buf_fini(scratch);
+    else
+        buf_clear(scratch);
+}
+
+/* ---- answers ---- */
+
+static void send_reply(struct gmq_client *client)
+{
+    connection_send(&client->base.connection, buf_bytes(&client->gmq->reply));
+    reuse(&client->gmq->reply);
+}
+
+/* The answer to all but a Pop that brought a job. */
+static void finish(struct request *r, enum status status)
+{
+    struct gmq_client *client = r->client;
+    struct gmq *g = client->gmq;
+
+    if (status == STATUS_OK)
+        gmq_reply_done(&g->reply, r->call.id, r->call.method);
+    else
+        gmq_reply_status(&g->reply, &r->call, status, g->options.strict);
+    send_reply(client);
+    request_free(r);
+    finish_request(client);
+}
+
+static void hand_over(struct request *r)
+{
+    struct gmq_client *client = r->client;
+    struct gmq *g = client->gmq;
+    struct pop *pop = &r->asked.pop;
+
+    gmq_reply_job(&g->reply, r->call.id, pop->topic, &pop->jobs[0], g->options.strict);
+    port_send(&client->base, buf_bytes(&g->reply), pop->delivery);
+    reuse(&g->reply);
+    request_free(r);
+    finish_request(client);
+}
+
+static void on_push_done(struct op *op)
+{
+    finish(CONTAINER_OF(op, struct request, asked.push), op->status);
+}
+
+static void on_ack_done(struct id_ack *ack)
+{
+    finish(CONTAINER_OF(ack, struct request, asked.ack), ack->status);
+}
+
+static void on_pop_done(struct pop *pop)
+{
+    struct request *r = CONTAINER_OF(pop, struct request, asked.pop);
+
+    list_remove(&r->link);
+    if (pop->status == STATUS_OK)
+        hand_over(r);
+    else
+        finish(r, pop->status);
+}
+
+/* ---- to the queue ---- */
+
+static int64_t stored_ttr_ms(const struct gmq *g, int64_t ttr_ms)
+{
+    if (!g->options.strict || ttr_ms == 0)
+        return ttr_ms;
+    return ttr_ms < QUEUE_TTR_MAX_MS - GMQ_STRICT_TTR_MS ? ttr_ms + GMQ_STRICT_TTR_MS
+                                                         : QUEUE_TTR_MAX_MS;
+}
+
+static void submit_push(struct gmq *g, struct request *r)
+{
+    r->asked.push = (struct op){
+        .verb = OP_PUSH,
+        .on_done = on_push_done,
+        .topic = r->call.topic,
+        .client = peer_name(&r->client->base.connection),
+        .id = r->call.job_id,
+        .in.push = {.body = r->call.body,
+                    .delay_ms = r->call.delay_ms,
+                    .ttr_ms = stored_ttr_ms(g, r->call.ttr_ms),
+                    .given = SETTING_BIT(TTR)},
+    };
+    list_append(&r->client->pushes, &r->link);
+    queue_submit(g->port.queue, &r->asked.push);
+}
+
+static void submit_pop(struct gmq *g, struct request *r)
+{
+    r->asked.pop = (struct pop){
+        .topics = r->call.topics,
+        .topic_count = r->call.topic_count,
+        .count = 1,
+        .wait_ms = g->options.pop_wait_ms,
+        .id_only = true,
+        .holder = r->client->base.connection.number,
+        .client = peer_name(&r->client->base.connection),
+        .address = peer_address(r->client->base.peer),
+        .on_done = on_pop_done,
+    };
+    list_append(&r->client->waiting, &r->link);
+    queue_pop(g->port.queue, &r->asked.pop);
+}
+
+static void submit_ack(struct gmq *g, struct request *r)
+{
+    r->asked.ack = (struct id_ack){
+        .id = r->call.job_id,
+        .holder = r->client->base.connection.number,
+        .client = peer_name(&r->client->base.connection),
+        .on_done = on_ack_done,
+    };
+    queue_ack_by_id(g->port.queue, &r->asked.ack);
+}
+
+static void submit(struct gmq *g, struct request *r)
+{
+    if (r->call.method == GMQ_PUSH)
+        submit_push(g, r);
+    else if (r->call.method == GMQ_POP)
+        submit_pop(g, r);
+    else
+        submit_ack(g, r);
+}
+
+/* ---- the client's requests ---- */
+
+static void refuse(struct gmq_client *client, const struct gmq_call *call)
+{
+    struct gmq *g = client->gmq;
+
+    g->port.stats.refused++;
+    if (call->refusal)
+        gmq_reply_refusal(&g->reply, call, g->options.strict);
+    else
+        gmq_reply_status(&g->reply, call, STATUS_SHUTTING_DOWN, g->options.strict);
+    send_reply(client);
+}
+
+/* Ends the connection: where the next request begins is unknown. */
+static void lose(struct gmq_client *client)
+{
+    client->gmq->port.stats.refused++;
+    connection_wind_up(&client->base.connection, "it sent what is not JSON");
+}
+
+static void take_request(struct gmq_client *client, struct bytes frame)
+{
+    struct gmq *g = client->gmq;
+    struct gmq_call call;
+    bool is_json;
+
+    g->port.stats.requests++;
+    buf_add_bytes(&g->frame, frame);
+    is_json = gmq_call_parse(&call, g->frame.at, g->frame.len);
+    if (is_json && !call.refusal && !g->port.is_stopping) {
+        connection_begin(&client->base.connection);
+        submit(g, request_new(client, &call));
+    } else {
+        if (is_json)
+            refuse(client, &call);
+        else
+            lose(client);
+        gmq_call_fini(&call);
+    }
+    reuse(&g->frame);
+}
+
+/* The input holds no request. */
+static void lose_request(struct gmq_client *client)
+{
+    client->gmq->port.stats.requests++;
+    lose(client);
+}
+
+/* For a request that was not read to its end. */
+static void refuse_unread(struct gmq_client *client, const char *error)
+{
+    struct gmq *g = client->gmq;
+
+    g->port.stats.requests++;
+    g->port.stats.refused++;
+    gmq_reply_error(&g->reply, BYTES("null"), error);
+    send_reply(client);
+}
+
+static void cancel_pops(struct gmq_client *client)
+{
+    struct list *link;
+
+    while ((link = list_pop(&client->waiting)))
+        queue_pop_cancel(client->gmq->port.queue,
+                         &CONTAINER_OF(link, struct request, link)->asked.pop);
+}
+
+/* Requests that wait for the store to come back are dropped, and answered, for the client may
+ * still read. An Ack goes on in any case: see queue_abandon(). */
+static void abandon_pushes(struct gmq_client *client)
+{
+    LIST_EACH (link, &client->pushes)
+        queue_abandon(client->gmq->port.queue,
+                      &CONTAINER_OF(link, struct request, link)->asked.push);
+}
+
+/* ---- input ---- */
 
 static bool has_room(const struct connection *c)
 {
@@ -60,8 +316,11 @@ static void on_arrival_late(struct timer *timer)
 {
     struct gmq_client *client = CONTAINER_OF(timer, struct gmq_client, arrival);
 
-    if (client->base.connection.state == CONNECTION_OPEN)
-        gmq_request_give_up(client);
+    if (client->base.connection.state != CONNECTION_OPEN)
+        return;
+    refuse_unread(client, "request_timeout: the request took too long to arrive "
+                          "(limits.request_time)");
+    connection_wind_up(&client->base.connection, "its request took too long to arrive");
 }
 
 static size_t on_input(struct connection *c, struct bytes input)
@@ -81,11 +340,12 @@ static size_t on_input(struct connection *c, struct bytes input)
         used += n;
         has_ended |= result != GMQ_SCAN_MORE;
         if (result == GMQ_SCAN_OVERSIZE)
-            gmq_request_skip(client);
+            refuse_unread(client, "too_large: the request is too large (limits.body_bytes); it "
+                                  "was skipped");
         else if (result == GMQ_SCAN_NOT_JSON)
-            gmq_request_lose(client);
+            lose_request(client);
         else if (result == GMQ_SCAN_FRAME)
-            gmq_request_take(client, frame);
+            take_request(client, frame);
     }
     watch_arrival(client, has_ended,
                   result == GMQ_SCAN_MORE && gmq_scan_is_inside(&client->scan) &&
@@ -95,18 +355,13 @@ static size_t on_input(struct connection *c, struct bytes input)
 
 static void give_up_waiting(struct gmq_client *client)
 {
-    gmq_requests_cancel_waits(client);
-    gmq_requests_abandon(client);
+    cancel_pops(client);
+    abandon_pushes(client);
 }
 
 static void on_end(struct connection *c)
 {
     give_up_waiting(client_of(c));
-}
-
-static void on_acked(struct connection *c)
-{
-    unacked_settle(&client_of(c)->base.unacked);
 }
 
 static void on_closed(struct connection *c)
@@ -115,7 +370,7 @@ static void on_closed(struct connection *c)
 
     timer_disarm(&client->gmq->port.loop->timers, &client->arrival);
     give_up_waiting(client);
-    unacked_settle(&client->base.unacked);
+    port_settle(&client->base);
     client->is_closed = true;
     free_if_done(client);
 }
@@ -124,7 +379,7 @@ static void on_closed(struct connection *c)
 
 /* The reply fits into any fresh socket's buffer. Input that has come by now is read, because
  * unread input would turn the close into a reset. */
-static void turn_away(struct gmq *g, int fd, enum port_place place)
+static void reject(struct gmq *g, int fd, enum port_admission admission)
 {
     static const char *const why[] = {
         [PORT_IS_FULL] = "too_many: too many connections (limits.connections); try again later",
@@ -133,21 +388,21 @@ static void turn_away(struct gmq *g, int fd, enum port_place place)
     };
     char unread[4096];
 
-    gmq_reply_error(&g->reply, BYTES("null"), why[place]);
+    gmq_reply_error(&g->reply, BYTES("null"), why[admission]);
     (void)send(fd, g->reply.at, g->reply.len, MSG_NOSIGNAL | MSG_DONTWAIT);
     buf_clear(&g->reply);
     (void)recv(fd, unread, sizeof(unread), MSG_DONTWAIT);
     close(fd);
 }
 
-static void on_client(struct port *p, int fd, struct peer *peer, enum port_place place)
+static void on_client(struct port *p, int fd, struct peer *peer, enum port_admission admission)
 {
     struct gmq *g = CONTAINER_OF(p, struct gmq, port);
     struct gmq_client *client;
 
-    if (place != PORT_HAS_PLACE) {
+    if (admission != PORT_ADMITS) {
         peer_leave(peer);
-        turn_away(g, fd, place);
+        reject(g, fd, admission);
         return;
     }
     client = calloc(1, sizeof(*client));
@@ -171,7 +426,7 @@ static struct gmq_client *client_at(struct port_client *c)
 
 static void cancel_waits(struct port_client *c)
 {
-    gmq_requests_cancel_waits(client_at(c));
+    cancel_pops(client_at(c));
 }
 
 static void wind_up(struct port_client *c)
@@ -208,7 +463,6 @@ struct port *gmq_new(const struct gmq_options *options, struct loop *loop, struc
     g->port.kind = (struct connection_kind){
         .on_input = on_input,
         .on_end = on_end,
-        .on_acked = on_acked,
         .on_closed = on_closed,
     };
     port_init(&g->port, &ops, loop, queue);

@@ -8,7 +8,7 @@
  * so announcing much costs others nothing; it never exceeds the body's need, so a single body
  * can use up the whole budget. Small bodies have a budget of their own and never wait for large
  * ones; the first FIRST_ROOM_BYTES of a small body are never refused. Where a budget is used
- * up, these bodies lose their place while they arrive, until the newcomer has room:
+ * up, these bodies are displaced while they arrive, until the newcomer has room:
  *   - those that came too slowly in the last second: a body that stalls costs others nothing;
  *   - those of an address that has more than half of the budget, if the newcomer's has not.
  * So one address may use all of it, and the next one still gets its half.
@@ -148,7 +148,7 @@ static bool has_more_than_half(const struct http_request *r, bool is_large, uint
            budget(r->client->http, is_large) / 2;
 }
 
-/* Does it lose its place to `r`, which wants `more`? */
+/* Is it displaced by `r`, which wants `more`? */
 static bool gives_way(const struct http_request *it, const struct http_request *r,
                       bool is_large, uint64_t more)
 {
@@ -224,10 +224,8 @@ static void begin_body(struct http_request *r)
         error = HTTP_ERROR_BODIES;
     if (r->body.state == BODY_DONE)
         http_request_work(r);
-    else if (r->error && (error || head->expects_continue))
-        http_request_refuse(r, r->error);
-    else if (error)
-        http_request_refuse(r, error);
+    else if (error || (r->error && head->expects_continue))
+        http_request_refuse(r, r->error ? r->error : error);
     else {
         r->client->phase = HTTP_IN_BODY;
         begin_to_arrive(r);

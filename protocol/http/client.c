@@ -1,4 +1,5 @@
-/* A connection, one request after the other.
+/* A connection, one request after the other; and a request from its beginning to its end: a
+ * route's handler answers it, or the server refuses it.
  *
  *   IN_HEAD --> IN_BODY --> IN_WORK --> IN_HEAD
  *                                  \--> HELD -----> IN_HEAD
@@ -16,14 +17,20 @@
  * connection is connection.c's), a reply has one to be read, however slowly. When the node
  * stops that one is short, but it begins with the reply: what is in work is waited for.
  */
-#include "base/log.h"
-#include "protocol/http/exchange.h"
 #include "protocol/http/server.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "protocol/conn/floating.h"
+#include "protocol/http/exchange.h"
 
 #define EXCESS_MS         1000 /* a client over a limit has to say what it wants */
 #define LEAVING_MS        1000
 #define STOPPING_MS       2000 /* for a reply to be read, when the node stops */
 #define REQUESTS_PER_TURN 16
+#define SCRATCH_BYTES     65536 /* kept from one reply to the next */
 
 static struct http_client *client_of(const struct connection *c)
 {
@@ -43,18 +50,6 @@ static void disarm_timer(struct http_client *client)
 static bool has_unread_reply(const struct http_client *client)
 {
     return stream_len(&client->base.connection.output) > 0;
-}
-
-/* ---- input, by phase: each says how much of it was used ---- */
-
-static size_t take_nothing(struct http_client *client, struct bytes input)
-{
-    return 0;
-}
-
-static size_t take_all(struct http_client *client, struct bytes input)
-{
-    return input.len;
 }
 
 /* ---- between requests ---- */
@@ -91,12 +86,82 @@ static void unhold(struct http_client *client)
     connection_done(&client->base.connection);
 }
 
-void http_client_answered(struct http_client *client, bool is_kept, bool has_read_all)
+/* ---- a request ---- */
+
+struct http_request *http_request_begin(struct http_client *client, struct bytes head)
+{
+    struct http_request *r = malloc(sizeof(*r) + head.len);
+
+    if (!r)
+        abort();
+    memset(r, 0, sizeof(*r));
+    if (head.len)
+        memcpy(r->head, head.at, head.len);
+    client->http->port.stats.requests++;
+    r->client = client;
+    list_init(&r->arriving);
+    r->exchange.http = client->http;
+    r->exchange.arg = client->http->arg;
+    client->request = r;
+    return r;
+}
+
+void http_request_end(struct http_request *r)
+{
+    http_body_arrived(r);
+    http_body_release(r);
+    r->client->request = NULL;
+    r->client->phase = HTTP_IN_HEAD;
+    buf_fini(&r->exchange.fields);
+    free(r->exchange.handler);
+    free(r);
+}
+
+/* ---- the answer ---- */
+
+bool http_request_is_kept(const struct http_request *r)
+{
+    return r->exchange.head.is_kept_alive && r->body.state == BODY_DONE && !r->client->excess &&
+           !r->client->http->port.is_stopping &&
+           !connection_is_draining(&r->client->base.connection);
+}
+
+/* A large buffer is rare: its memory goes back. */
+static void reuse(struct buf *scratch)
+{
+    if (scratch->room > SCRATCH_BYTES)
+        buf_fini(scratch);
+    else
+        buf_clear(scratch);
+}
+
+static void send_last(struct http_request *r, struct bytes bytes)
+{
+    if (r->exchange.delivery)
+        port_send(&r->client->base, bytes, r->exchange.delivery);
+    else
+        connection_send(&r->client->base.connection, bytes);
+}
+
+static void send_reply(struct http_request *r, struct bytes rest)
+{
+    struct buf *reply = &r->client->http->reply;
+
+    if (rest.len)
+        connection_send(&r->client->base.connection, buf_bytes(reply));
+    send_last(r, rest.len ? rest : buf_bytes(reply));
+    reuse(reply);
+}
+
+/* The client's request was answered, and is gone. `is_kept`: another request may follow. Not
+ * `has_read_all`: more bytes of the answered one may come. */
+static void go_on(struct http_client *client, bool is_kept, bool has_read_all)
 {
     if (client->base.connection.state == CONNECTION_CLOSED)
         return;
     if (!has_read_all) {
         client->phase = HTTP_LEAVING;
+        client->base.connection.read_max_bytes = CONNECTION_READ_BYTES;
         arm_timer(client, LEAVING_MS);
         connection_end_output(&client->base.connection);
     } else if (!is_kept || client->base.connection.state == CONNECTION_ENDING) {
@@ -105,6 +170,93 @@ void http_client_answered(struct http_client *client, bool is_kept, bool has_rea
         hold(client, reading_ms(client->http));
     }
 }
+
+void http_request_answer(struct http_request *r, struct bytes rest)
+{
+    struct http_client *client = r->client;
+    bool is_kept = http_request_is_kept(r);
+    bool has_read_all = r->body.state == BODY_DONE;
+
+    send_reply(r, rest);
+    http_request_end(r);
+    go_on(client, is_kept, has_read_all);
+    if (!client->is_waiting)
+        return;
+    client->is_waiting = false;
+    connection_done(&client->base.connection);
+    if (client->is_closed)
+        http_client_free(client);
+}
+
+/* ---- the work ---- */
+
+static void choose_id(struct exchange *x)
+{
+    struct bytes given = x->head.request_id;
+    char digits[24];
+    char *at = digits + sizeof(digits) - 1;
+    uint64_t number;
+
+    if (given.len) {
+        memcpy(x->request_id, given.at, given.len);
+        return;
+    }
+    number = ++x->http->ids;
+    for (*at = '\0'; number; number /= 10)
+        *--at = (char)('0' + number % 10);
+    *--at = '-';
+    stpcpy(stpcpy(x->request_id, x->http->id_prefix), at);
+}
+
+static void add_allowed(struct exchange *x)
+{
+    struct buf methods = BUF_INIT;
+
+    route_print_allowed(x->http->app, x->head.path, &methods);
+    exchange_add_header(x, "Allow", buf_text(&methods));
+    buf_fini(&methods);
+}
+
+void http_request_refuse(struct http_request *r, enum http_error error)
+{
+    struct exchange *x = &r->exchange;
+
+    timer_disarm(&x->http->port.loop->timers, &r->client->timer);
+    http_body_arrived(r);
+    x->http->port.stats.refused++;
+    choose_id(x);
+    if (error == HTTP_ERROR_METHOD)
+        add_allowed(x);
+    if (error == HTTP_ERROR_NO_PATH && route_is_there_without_slash(x->http->app, x->head.path))
+        exchange_reply_error_text(x, error, "%s; without the '/' at its end there is",
+                                  http_error_row(error)->text);
+    else
+        exchange_reply_error(x, error);
+}
+
+void http_request_work(struct http_request *r)
+{
+    struct http_client *client = r->client;
+
+    if (!r->error && client->http->port.is_stopping)
+        r->error = HTTP_ERROR_STOPPING; /* its body came too late */
+    if (r->error) {
+        http_request_refuse(r, r->error);
+        return;
+    }
+    timer_disarm(&client->http->port.loop->timers, &client->timer);
+    http_body_arrived(r);
+    choose_id(&r->exchange);
+    r->exchange.body = r->content.len ? buf_bytes(&r->content) : BYTES("");
+    client->phase = HTTP_IN_WORK;
+    route_take(&r->exchange);
+    if (client->phase != HTTP_IN_WORK)
+        return; /* answered within the call: r is gone, and the client reads the next head */
+    client->is_waiting = true;
+    connection_begin(&client->base.connection);
+}
+
+/* ---- input ---- */
 
 /* Decides what comes after this turn. `rest_bytes` of the input are not used yet. */
 static void look_ahead(struct http_client *client, size_t rest_bytes)
@@ -119,24 +271,46 @@ static void look_ahead(struct http_client *client, size_t rest_bytes)
         arm_timer(client, client->http->options.request_ms);
 }
 
+/* How much of it was used. */
+static size_t take_some(struct http_client *client, struct bytes input)
+{
+    switch (client->phase) {
+    case HTTP_IN_HEAD:
+        return http_take_head(client, input);
+    case HTTP_IN_BODY:
+        return http_take_body(client, input);
+    case HTTP_LEAVING:
+        return input.len;
+    default:
+        return 0;
+    }
+}
+
+/* The rest of what is being read and one more head, at which the reading may stop. */
+static size_t read_max(const struct http_client *client)
+{
+    if (client->phase == HTTP_LEAVING)
+        return CONNECTION_READ_BYTES;
+    if (client->phase == HTTP_IN_BODY)
+        return (size_t)client->request->body.left + HEAD_MAX_BYTES;
+    return HEAD_MAX_BYTES;
+}
+
 size_t http_client_take(struct connection *c, struct bytes input)
 {
-    static size_t (*const takers[])(struct http_client * client, struct bytes input) = {
-        [HTTP_IN_HEAD] = http_take_head, [HTTP_IN_BODY] = http_take_body,
-        [HTTP_IN_WORK] = take_nothing,   [HTTP_HELD] = take_nothing,
-        [HTTP_LEAVING] = take_all,       [HTTP_LAST_REPLY] = take_nothing,
-    };
     struct http_client *client = client_of(c);
     uint64_t enough = client->http->port.stats.requests + REQUESTS_PER_TURN;
     size_t used = 0, n;
 
     do {
-        n = takers[client->phase](client, bytes_of(input.at + used, input.len - used));
+        n = take_some(client, bytes_of(input.at + used, input.len - used));
         used += n;
     } while (n && used < input.len && c->state == CONNECTION_OPEN &&
              client->http->port.stats.requests < enough);
-    if (c->state == CONNECTION_OPEN)
+    if (c->state == CONNECTION_OPEN) {
         look_ahead(client, input.len - used);
+        c->read_max_bytes = read_max(client);
+    }
     return used;
 }
 
@@ -163,18 +337,6 @@ static void tell_gone(struct http_client *client)
         http_client_cancel_waits(client);
 }
 
-/* The rest of what is being read and one more head, at which the reading may stop. */
-size_t http_client_read_max(const struct connection *c)
-{
-    const struct http_client *client = client_of(c);
-
-    if (client->phase == HTTP_LEAVING)
-        return SIZE_MAX;
-    if (client->phase == HTTP_IN_BODY)
-        return (size_t)client->request->body.left + HEAD_MAX_BYTES;
-    return HEAD_MAX_BYTES;
-}
-
 bool http_client_is_busy(const struct connection *c)
 {
     return timer_is_armed(&client_of(c)->timer);
@@ -183,11 +345,6 @@ bool http_client_is_busy(const struct connection *c)
 void http_client_end(struct connection *c)
 {
     http_client_cancel_waits(client_of(c));
-}
-
-void http_client_acked(struct connection *c)
-{
-    unacked_settle(&client_of(c)->base.unacked);
 }
 
 void http_client_written(struct connection *c)
@@ -203,7 +360,7 @@ void http_client_closed(struct connection *c)
     struct http_client *client = client_of(c);
 
     disarm_timer(client);
-    unacked_settle(&client->base.unacked);
+    port_settle(&client->base);
     client->is_closed = true;
     if (client->is_waiting)
         tell_gone(client);
@@ -253,9 +410,10 @@ void http_client_init(struct http_client *client, struct http *h, int fd, struct
     client->http = h;
     timer_init(&client->timer, on_timer);
     port_join(&h->port, &client->base, fd, peer, !client->excess);
+    client->base.connection.read_max_bytes = HEAD_MAX_BYTES;
     if (client->excess)
         arm_timer(client, EXCESS_MS);
     LOG_DEBUG("http", "connection %llu: accepted%s",
               (unsigned long long)client->base.connection.number,
-              client->excess ? " without a place" : "");
+              client->excess ? " over a limit" : "");
 }

@@ -3,11 +3,21 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/nearest.h"
 #include "protocol/conn/peer.h"
 #include "protocol/http/message.h"
 #include "protocol/http/server.h"
+
+void *exchange_keep(struct exchange *x, size_t bytes)
+{
+    free(x->handler);
+    x->handler = malloc(bytes);
+    if (!x->handler)
+        abort();
+    return x->handler;
+}
 
 struct bytes exchange_query_text(const struct exchange *x, const char *name)
 {
@@ -182,6 +192,15 @@ void exchange_reply(struct exchange *x, int code, const char *content_type, stru
 void exchange_reply_json(struct exchange *x, int code, struct bytes json)
 {
     exchange_reply(x, code, JSON, json);
+}
+
+/* `json` may lie in the handler's memory, which goes with the exchange. */
+void exchange_reply_buf(struct exchange *x, int code, struct buf *json)
+{
+    struct buf own = *json;
+
+    exchange_reply_json(x, code, buf_bytes(&own));
+    buf_fini(&own);
 }
 
 /* 204 has no body, and must not say how long it is. */

@@ -3,9 +3,9 @@
  * A handler answers exactly once, at once or later, with one of the exchange_reply calls. After
  * the answer the exchange, and everything borrowed from it, is gone.
  *
- * A handler that answers later keeps its state in `handler`, and sets `on_cancel_wait` where
- * its waiting can be cut short. When the client leaves before, the handler must still answer;
- * the reply goes nowhere.
+ * A handler that answers later keeps its state with exchange_keep(), and sets `on_cancel_wait`
+ * where its waiting can be cut short. When the client leaves before, the handler must still
+ * answer; the reply goes nowhere.
  */
 #ifndef DUEQ_PROTOCOL_HTTP_EXCHANGE_H
 #define DUEQ_PROTOCOL_HTTP_EXCHANGE_H
@@ -32,7 +32,7 @@ struct exchange {
     struct bytes query[EXCHANGE_QUERY_MAX]; /* see exchange_query_text() */
     struct bytes body;                      /* all of it; empty: none came */
 
-    void *handler;
+    void *handler; /* see exchange_keep() */
 
     /* Wait no longer: the client has left or ended its side, or the node is stopping. Called
      * once at most, from the loop; may answer. NULL: there is no waiting. */
@@ -48,6 +48,10 @@ struct exchange {
     struct delivery *delivery;           /* what the reply carries */
     char request_id[REQUEST_ID_MAX + 1]; /* X-Request-Id: the client's, or ours */
 };
+
+/* Memory for the state of a handler that answers later: `handler` from now on, not zeroed.
+ * Freed with the exchange, or by the next call. Never NULL. */
+void *exchange_keep(struct exchange *x, size_t bytes);
 
 /* ---- the query: exchange.c ---- */
 
@@ -65,6 +69,7 @@ bool exchange_query_int(struct exchange *x, const char *name, int64_t min, int64
 
 void exchange_reply(struct exchange *x, int code, const char *content_type, struct bytes body);
 void exchange_reply_json(struct exchange *x, int code, struct bytes json);
+void exchange_reply_buf(struct exchange *x, int code, struct buf *json); /* ends `json` */
 
 /* 204 */
 void exchange_reply_nothing(struct exchange *x);

@@ -2,9 +2,8 @@
  * the native API (protocol/api/). doc/decisions/0002 says why the server is our own.
  *
  *   server.c    accepting, the limits of connections, stopping
- *   client.c    a connection, one request after the other
+ *   client.c    a connection, and its requests one after the other
  *   arrival.c   a request on its way in: its head, its body, and the memory of bodies
- *   request.c   a request from its beginning to its answer
  *   message.c   first line, headers, where the body ends, escapes, queries; pure
  *   exchange.c  one request and its reply, as handlers see it; from a path to its handler, by
  *               the app's table

@@ -42,13 +42,13 @@ static void join_excess(struct http *h, struct http_client *client)
             CONTAINER_OF(list_first(&h->excess), struct http_client, excess_link);
 
         leave_excess(oldest);
-        connection_close(&oldest->base.connection, "it had no place, and others came");
+        connection_close(&oldest->base.connection, "it was over a limit, and others came");
     }
     list_append(&h->excess, &client->excess_link);
     h->excess_count++;
 }
 
-static void on_client(struct port *p, int fd, struct peer *peer, enum port_place place)
+static void on_client(struct port *p, int fd, struct peer *peer, enum port_admission admission)
 {
     static const uint8_t errors[] = {[PORT_IS_FULL] = HTTP_ERROR_FULL,
                                      [PORT_IS_FULL_FOR_ADDRESS] = HTTP_ERROR_FULL_FOR_ADDRESS};
@@ -58,8 +58,8 @@ static void on_client(struct port *p, int fd, struct peer *peer, enum port_place
     if (!client)
         abort();
     list_init(&client->excess_link);
-    if (place != PORT_HAS_PLACE) {
-        client->excess = errors[place];
+    if (admission != PORT_ADMITS) {
+        client->excess = errors[admission];
         join_excess(h, client);
     }
     http_client_init(client, h, fd, peer);
@@ -128,10 +128,8 @@ struct http *http_new(const struct http_app *app, void *arg, const struct http_o
     h->port.kind = (struct connection_kind){
         .on_input = http_client_take,
         .on_end = http_client_end,
-        .read_max = http_client_read_max,
         .is_busy = http_client_is_busy,
         .on_written = http_client_written,
-        .on_acked = http_client_acked,
         .on_closed = http_client_closed,
         .in_work_max = 1,
         .output_max_bytes = OUTPUT_MAX_BYTES,

@@ -65,8 +65,8 @@ struct http_client {
     struct timer timer;
     uint16_t seen; /* IN_HEAD: bytes of it looked at */
     uint8_t phase; /* enum http_phase */
-    /* enum http_error: why the client has no place; only health and metrics are served to it.
-     * NONE: it has a place. */
+    /* enum http_error: the limit that the client is over; only health and metrics are served to
+     * it. NONE: it is admitted. */
     uint8_t excess;
     bool is_waiting; /* for a handler that answers later */
     bool is_closed;
@@ -85,32 +85,15 @@ void http_client_init(struct http_client *client, struct http *h, int fd, struct
 /* The callbacks of the server's connection_kind. */
 size_t http_client_take(struct connection *c, struct bytes input);
 void http_client_end(struct connection *c);
-size_t http_client_read_max(const struct connection *c);
 bool http_client_is_busy(const struct connection *c);
 void http_client_written(struct connection *c);
-void http_client_acked(struct connection *c);
 void http_client_closed(struct connection *c);
-
-/* The client's request was answered, and is gone. `is_kept`: another request may follow. Not
- * `has_read_all`: more bytes of the answered one may come. */
-void http_client_answered(struct http_client *client, bool is_kept, bool has_read_all);
 
 /* Its handler waits no longer. */
 void http_client_cancel_waits(struct http_client *client);
 
 /* The server is closing: a client with nothing in work ends once its reply is read. */
 void http_client_wind_up(struct http_client *client);
-
-/* ---- arrival.c: input, by phase; each says how much of it was used ---- */
-
-size_t http_take_head(struct http_client *client, struct bytes input);
-size_t http_take_body(struct http_client *client, struct bytes input);
-
-/* The body is no longer on its way; its memory is no longer needed. */
-void http_body_arrived(struct http_request *r);
-void http_body_release(struct http_request *r);
-
-/* ---- request.c ---- */
 
 /* `head`, or nothing where none has come, is copied. */
 struct http_request *http_request_begin(struct http_client *client, struct bytes head);
@@ -128,5 +111,14 @@ bool http_request_is_kept(const struct http_request *r);
 /* Sends the server's `reply` and `rest` behind it, and ends the request: must be the caller's
  * last statement. */
 void http_request_answer(struct http_request *r, struct bytes rest);
+
+/* ---- arrival.c: input; both return how much of it was used ---- */
+
+size_t http_take_head(struct http_client *client, struct bytes input);
+size_t http_take_body(struct http_client *client, struct bytes input);
+
+/* The body is no longer on its way; its memory is no longer needed. */
+void http_body_arrived(struct http_request *r);
+void http_body_release(struct http_request *r);
 
 #endif

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "ha/coord/zk_client.h"
+#include "ha/coord/zk_closer.h"
 #include "ha/coord/tests/zk_fixture.h"
 
 #define T       2000

@@ -56,7 +56,7 @@ static int teardown(void **state)
 
     peer_dial_fini(&f->dial);
     peer_server_free(f->server);
-    loop_free(f->loop);
+    peer_loop_free(f->loop);
     if (f->other_fd >= 0)
         close(f->other_fd);
     free(f);
@@ -77,7 +77,7 @@ static int be_nb(struct fixture *f, uint64_t incarnation, int64_t session)
 
     hand_let_in(f->loop, fd, "nb", incarnation, SECRET);
     hand_say(fd, &m);
-    AWAIT(f->loop, f->dial.state == DIAL_UP && f->dial.watched.told.session == session);
+    AWAIT(f->loop, f->dial.state == DIAL_UP && f->dial.watched.reported.session == session);
     return fd;
 }
 
@@ -103,7 +103,7 @@ static void a_killed_process_whose_port_is_closed_is_dead(void **state)
     pid_t nb = peer_process("nb", f->other_fd, 0xb1, false);
 
     close_listener(f);
-    AWAIT(f->loop, f->dial.watched.told.session == 0xb1);
+    AWAIT(f->loop, f->dial.watched.reported.session == 0xb1);
     peer_kill(nb, SIGKILL);
     AWAIT(f->loop, f->notes.deaths > 0);
     assert_death(f, 0xb1);
@@ -114,10 +114,10 @@ static void a_killed_process_is_dead_when_the_next_one_answers(void **state)
     struct fixture *f = *state;
     pid_t nb = peer_process("nb", f->other_fd, 0xb1, false);
 
-    AWAIT(f->loop, f->dial.watched.told.session == 0xb1);
+    AWAIT(f->loop, f->dial.watched.reported.session == 0xb1);
     peer_kill(nb, SIGKILL);
     nb = peer_process("nb", f->other_fd, 0xb2, false);
-    AWAIT(f->loop, f->notes.deaths > 0 && f->dial.watched.told.session == 0xb2);
+    AWAIT(f->loop, f->notes.deaths > 0 && f->dial.watched.reported.session == 0xb2);
     assert_death(f, 0xb1);
     peer_kill(nb, SIGKILL);
 }
@@ -171,7 +171,7 @@ static void the_newest_session_of_a_process_is_the_one_to_close(void **state)
     int fd = be_nb(f, 1, 0xb1);
 
     hand_say(fd, &m);
-    AWAIT(f->loop, f->dial.watched.told.session == 0xb9);
+    AWAIT(f->loop, f->dial.watched.reported.session == 0xb9);
     close_listener(f);
     close(fd);
     AWAIT(f->loop, f->notes.deaths > 0);
@@ -230,7 +230,7 @@ static void an_end_after_good_bye_proves_nothing(void **state)
     pid_t nb = peer_process("nb", f->other_fd, 0xb1, true);
 
     close_listener(f);
-    AWAIT(f->loop, f->dial.watched.told.session == 0xb1);
+    AWAIT(f->loop, f->dial.watched.reported.session == 0xb1);
     peer_kill(nb, SIGTERM);
     AWAIT(f->loop, f->dial.attempts > 3);
     assert_int_equal(f->notes.deaths, 0);

@@ -21,6 +21,7 @@
 #include <event2/event.h>
 
 #include "base/list.h"
+#include "base/resolve.h"
 #include "ha/peer/link.h"
 
 static void on_tick(struct timer *timer)
@@ -36,6 +37,13 @@ void peer_turn(struct loop *loop)
     timer_arm(&loop->timers, &tick, 1);
     event_base_loop(loop->base, EVLOOP_ONCE);
     timer_disarm(&loop->timers, &tick);
+}
+
+void peer_loop_free(struct loop *loop)
+{
+    for (unsigned i = 0; i < RESOLVE_DRAIN_TURNS; i++)
+        peer_turn(loop);
+    loop_free(loop);
 }
 
 int peer_listen(char address[PEER_ADDR_MAX + 1])
@@ -218,7 +226,7 @@ static void run_peer(const char *node, int listen_fd, int64_t session, bool says
 
     if (says_bye)
         signal(SIGTERM, on_term);
-    peers_tell(p, &mine);
+    peers_report(p, &mine);
     while (!has_term)
         peer_turn(loop);
     peers_leave(p);

@@ -7,7 +7,6 @@
 
 #include "base/loop.h"
 #include "ha/peer/conn.h"
-#include "ha/peer/self.h"
 
 #define SECRET "sixteen letters!"
 
@@ -22,6 +21,9 @@
 
 /* Turns the loop for an event, or a millisecond. */
 void peer_turn(struct loop *loop);
+
+/* Frees it when the lookups have gone that were under way (base/resolve.h). */
+void peer_loop_free(struct loop *loop);
 
 /* Listening on a port of the system's choice; `address` becomes "127.0.0.1:PORT". */
 int peer_listen(char address[PEER_ADDR_MAX + 1]);

@@ -51,7 +51,7 @@ static int teardown(void **state)
 
     peer_link_free(f->a.link);
     peer_link_free(f->b.link);
-    loop_free(f->loop);
+    peer_loop_free(f->loop);
     free(f);
     return 0;
 }
@@ -112,11 +112,11 @@ static void who_comes_later_hears_the_session_too(void **state)
     struct fixture *f = *state;
     struct coord_credentials mine = peer_credentials(0xa1), dead = mine;
 
-    peers_tell(f->a.link, &mine);
+    peers_report(f->a.link, &mine);
     join(f, SECRET);
     AWAIT(f->loop, are_joined(f));
     mine = peer_credentials(0xa2);
-    peers_tell(f->a.link, &mine);
+    peers_report(f->a.link, &mine);
     f->b.notes.promises = true;
     peers_ask(f->b.link,
               &(struct peer_question){
@@ -131,13 +131,28 @@ static void who_comes_later_hears_the_session_too(void **state)
     assert_string_equal(f->b.notes.dead_name, "na");
 }
 
+static void who_joins_one_that_leaves_hears_its_good_bye_and_no_session(void **state)
+{
+    struct fixture *f = *state;
+    struct coord_credentials mine = peer_credentials(0xa1);
+    int fd = hand_dial(f->a.who.address);
+    struct peer_message m;
+
+    peers_report(f->a.link, &mine);
+    peers_leave(f->a.link);
+    assert_true(hand_join(f->loop, fd, "nb", 3, SECRET, &m));
+    assert_true(hand_hear(f->loop, fd, &m));
+    assert_int_equal(m.kind, PEER_BYE);
+    close(fd);
+}
+
 static void who_is_no_longer_named_is_left(void **state)
 {
     struct fixture *f = *state;
     struct coord_credentials mine = peer_credentials(0xb1);
 
     join(f, SECRET);
-    peers_tell(f->b.link, &mine);
+    peers_report(f->b.link, &mine);
     AWAIT(f->loop, are_joined(f));
     peers_set(f->a.link, NULL, 0);
     assert_int_equal(peer_link_up_count(f->a.link), 0);
@@ -155,7 +170,7 @@ static void another_secret_is_refused_and_hears_nothing(void **state)
     int fd = hand_dial(f->a.who.address);
     struct peer_message last;
 
-    peers_tell(f->a.link, &mine);
+    peers_report(f->a.link, &mine);
     assert_false(hand_join(f->loop, fd, "nx", 9, "not the secret!!", &last));
     assert_int_equal(last.kind, PEER_REFUSED);
     assert_int_equal(last.refusal, PEER_REFUSED_SECRET);
@@ -285,6 +300,20 @@ static void a_crowd_of_strangers_keeps_nobody_out(void **state)
         close(strangers[i]);
 }
 
+/* More than there is room for, one after the other. */
+static void who_went_leaves_its_room_to_others(void **state)
+{
+    struct fixture *f = *state;
+    struct peer_message last;
+
+    for (unsigned i = 1; i <= 3 * PEERS_MAX; i++) {
+        int fd = hand_dial(f->a.who.address);
+
+        assert_true(hand_join(f->loop, fd, "nb", i, SECRET, &last));
+        close(fd);
+    }
+}
+
 static void who_does_not_read_is_cut_off(void **state)
 {
     struct fixture *f = *state;
@@ -347,6 +376,7 @@ int main(void)
         ON_FIXTURE(two_nodes_find_one_another),
         ON_FIXTURE(a_question_is_answered_by_a_promise),
         ON_FIXTURE(who_comes_later_hears_the_session_too),
+        ON_FIXTURE(who_joins_one_that_leaves_hears_its_good_bye_and_no_session),
         ON_FIXTURE(who_is_no_longer_named_is_left),
         ON_FIXTURE(another_secret_is_refused_and_hears_nothing),
         ON_FIXTURE(two_nodes_of_one_name_are_told_so),
@@ -355,6 +385,7 @@ int main(void)
         ON_FIXTURE(what_is_no_message_ends_the_connection),
         ON_FIXTURE(a_hello_in_pieces_is_a_hello),
         ON_FIXTURE(a_crowd_of_strangers_keeps_nobody_out),
+        ON_FIXTURE(who_went_leaves_its_room_to_others),
         ON_FIXTURE(who_does_not_read_is_cut_off),
         ON_FIXTURE(who_says_nothing_is_sent_away),
         ON_FIXTURE(of_two_connections_of_a_process_the_newer_one_stays),

@@ -16,7 +16,7 @@ static struct peer_watched suspect(void)
     struct peer_watched w = {.incarnation = 0};
 
     peer_watched_meet(&w, 7, &home);
-    w.told.session = 0x1000;
+    w.reported.session = 0x1000;
     assert_true(peer_watched_suspect(&w, PEER_END_CLOSED));
     return w;
 }
@@ -76,7 +76,7 @@ static void only_a_closed_connection_of_one_with_a_session_is_a_reason_to_look(v
     w.probes_left = 0;
     assert_false(peer_watched_suspect(&w, PEER_END_FAILED));
     assert_false(peer_watched_suspect(&w, PEER_END_GARBAGE));
-    w.told.session = 0; /* it has said good-bye */
+    w.reported.session = 0; /* it has said good-bye */
     assert_false(peer_watched_suspect(&w, PEER_END_CLOSED));
     assert_int_equal(w.probes_left, 0);
 }
@@ -104,10 +104,10 @@ static void the_same_one_again_ends_the_probing_and_keeps_its_session(void **sta
 
     peer_watched_meet(&w, 7, &elsewhere);
     assert_int_equal(w.probes_left, 0);
-    assert_int_equal(w.told.session, 0x1000);
+    assert_int_equal(w.reported.session, 0x1000);
     assert_memory_equal(&w.home, &elsewhere, sizeof(elsewhere));
     peer_watched_meet(&w, 8, &elsewhere);
-    assert_int_equal(w.told.session, 0);
+    assert_int_equal(w.reported.session, 0);
 }
 
 int main(void)

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "ha/rule/promise.h"
+#include "ha/rule/failsafe.h"
 
 #define T       3000
 #define PROMISE 2000

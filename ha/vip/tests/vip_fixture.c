@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-struct fake_address *fake_net_find(struct fake_net *n, const struct vip_address *a)
+static struct fake_address *find(struct fake_net *n, const struct vip_address *a)
 {
     size_t i = 0;
 
@@ -15,12 +15,12 @@ struct fake_address *fake_net_find(struct fake_net *n, const struct vip_address 
 
 bool fake_net_has(struct fake_net *n, const struct vip_address *a)
 {
-    return timers_now(n->timers) < fake_net_find(n, a)->until_mono_ms;
+    return timers_now(n->timers) < find(n, a)->until_mono_ms;
 }
 
 static enum vip_put put(void *arg, const struct vip_address *a, const char **why)
 {
-    struct fake_address *f = fake_net_find(arg, a);
+    struct fake_address *f = find(arg, a);
     bool is_there = fake_net_has(arg, a);
 
     f->put++;
@@ -35,7 +35,7 @@ static enum vip_put put(void *arg, const struct vip_address *a, const char **why
 
 static void remove_it(void *arg, const struct vip_address *a)
 {
-    struct fake_address *f = fake_net_find(arg, a);
+    struct fake_address *f = find(arg, a);
 
     f->removed++;
     f->until_mono_ms = INT64_MIN;
@@ -44,7 +44,7 @@ static void remove_it(void *arg, const struct vip_address *a)
 static void announce(void *arg, const struct vip_address *a)
 {
     struct fake_net *n = arg;
-    struct fake_address *f = fake_net_find(n, a);
+    struct fake_address *f = find(n, a);
 
     assert(f->announced < FAKE_NOTES_MAX);
     f->announced_mono_ms[f->announced++] = timers_now(n->timers);
@@ -52,7 +52,7 @@ static void announce(void *arg, const struct vip_address *a)
 
 static void probe(void *arg, const struct vip_address *a)
 {
-    fake_net_find(arg, a)->probed++;
+    find(arg, a)->probed++;
 }
 
 const struct vip_ops fake_net_ops = {

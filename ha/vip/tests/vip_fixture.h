@@ -23,7 +23,6 @@ struct fake_net {
 
 extern const struct vip_ops fake_net_ops; /* with the fake_net as `arg` */
 
-struct fake_address *fake_net_find(struct fake_net *n, const struct vip_address *a);
 bool fake_net_has(struct fake_net *n, const struct vip_address *a);
 
 #endif

@@ -32,13 +32,6 @@ static bool is_usable(struct vip_link *l, const struct vip_address *a)
 #include "ha/vip/tests/vip_netns_fixture.h"
 #include "ha/vip/packet.h"
 
-static const unsigned char va_mac[6] = {2, 0, 0, 0, 0, 0xa};
-static const unsigned char vb_mac[6] = {2, 0, 0, 0, 0, 0xb};
-
-static struct vip_addresses both;
-#define V4 (&both.at[0])
-#define V6 (&both.at[1])
-
 static struct loop *loop;
 static struct vip_net *net;
 static struct vip *vip;
@@ -62,8 +55,6 @@ static int setup(void **state)
 
     log_forget();
     netns_lay_cable(state);
-    if (vip_addresses_parse(&both, "10.9.0.100,fd09::64") != STATUS_OK)
-        return -1;
     loop = loop_new();
     net = vip_net_new(loop, &both, "");
     options.addresses = both;
@@ -166,7 +157,7 @@ static void assert_announces(const struct vip_address *a)
     for (unsigned tries = 20; !is_out; tries--) {
         assert_true(tries > 0);
         vip_net_ops.announce(net, a);
-        AWAIT(loop, !timer_is_armed(&place_of(net, a)->fresh));
+        AWAIT(loop, !timer_is_armed(&binding_of(net, a)->fresh));
         for (unsigned left = 1000; !(is_out = is_announced(a, va_mac)) && left > 0; left--)
             netns_turn(loop);
     }
@@ -186,7 +177,7 @@ static void announcements_and_probes_come_out_at_the_other_end(void **state)
 /* The leader before removes it when it hears of it. */
 static void is_announced_when_the_kernel_takes_what_is_sent_to_it(void **state)
 {
-    const struct place *p = place_of(net, V6);
+    const struct binding *p = binding_of(net, V6);
     bool is_out = false;
 
     for (unsigned left = 20; !is_out && left > 0; left--) { /* this machine may be slow, too */
@@ -209,7 +200,7 @@ static void ipv4_does_not_wait_for_that(void **state)
     is_kernel_slow = true;
     assert_int_equal(put_on(V4), VIP_PUT_ADDED);
     vip_net_ops.announce(net, V4);
-    assert_false(timer_is_armed(&place_of(net, V4)->fresh));
+    assert_false(timer_is_armed(&binding_of(net, V4)->fresh));
     await_announcement(V4, va_mac);
 }
 
@@ -219,12 +210,12 @@ static void what_is_removed_before_it_is_usable_is_not_announced(void **state)
     assert_int_equal(put_on(V6), VIP_PUT_ADDED);
     vip_net_ops.announce(net, V6);
     vip_net_ops.remove(net, V6);
-    assert_false(timer_is_armed(&place_of(net, V6)->fresh));
+    assert_false(timer_is_armed(&binding_of(net, V6)->fresh));
 }
 
 static void what_is_not_usable_for_long_is_left_to_the_next_announcement(void **state)
 {
-    const struct place *p = place_of(net, V6);
+    const struct binding *p = binding_of(net, V6);
 
     is_kernel_slow = true;
     assert_int_equal(put_on(V6), VIP_PUT_ADDED);

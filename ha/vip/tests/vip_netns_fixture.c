@@ -23,6 +23,10 @@
 
 #define SKIPPED 77 /* SKIP_RETURN_CODE */
 
+struct vip_addresses both;
+const unsigned char va_mac[6] = {2, 0, 0, 0, 0, 0xa};
+const unsigned char vb_mac[6] = {2, 0, 0, 0, 0, 0xb};
+
 int netns_enter(void)
 {
     if (unshare(CLONE_NEWNET) == 0)
@@ -118,6 +122,7 @@ static void await_cable(const char *from, const char *to)
 
 int netns_lay_cable(void **state)
 {
+    assert_int_equal(vip_addresses_parse(&both, "10.9.0.100,fd09::64"), STATUS_OK);
     netns_run("ip link set lo up");
     netns_run("ip link add va address " VA_MAC " type veth peer name vb address " VB_MAC);
     netns_run("echo 1 >/proc/sys/net/ipv6/conf/vb/disable_ipv6");

@@ -10,9 +10,16 @@
 #include <stdint.h>
 
 #include "base/loop.h"
+#include "ha/vip/address.h"
+
+/* The virtual addresses: 10.9.0.100 and fd09::64. */
+extern struct vip_addresses both;
+#define V4 (&both.at[0])
+#define V6 (&both.at[1])
 
 #define VA_MAC "02:00:00:00:00:0a"
 #define VB_MAC "02:00:00:00:00:0b"
+extern const unsigned char va_mac[6], vb_mac[6];
 
 /* Enters the namespace. 0: go on. Else main() returns the result, and the output says why there
  * is no namespace; only in CI is that a failure. */

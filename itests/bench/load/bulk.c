@@ -8,8 +8,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "itests/bench/load/die.h"
-#include "itests/bench/load/progress.h"
 #include "itests/bench/load/redis.h"
+#include "itests/bench/load/report.h"
 #include "itests/bench/load/supply.h"
 #include "node/store/job.h"
 

@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "itests/bench/load/bulk.h"
 #include "itests/bench/load/modes.h"
-#include "itests/bench/load/progress.h"
 #include "itests/bench/load/redis.h"
+#include "itests/bench/load/report.h"
 #include "itests/bench/load/supply.h"
 
 static void push(const struct fill *f, struct op *op, int64_t n)

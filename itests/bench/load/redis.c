@@ -8,9 +8,9 @@
 #include "base/crc16.h"
 #include "itests/bench/load/die.h"
 #include "itests/bench/load/supply.h"
-#include "node/store/redis/wire/reply.h"
+#include "node/store/redis/wire/decode.h"
 #include "node/store/redis/push_ledger.h"
-#include "node/store/redis/wire/scripts.h"
+#include "node/store/redis/wire/encode.h"
 
 static struct {
     const struct options *o;

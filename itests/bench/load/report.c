@@ -6,6 +6,8 @@
 
 #include "base/clock.h"
 
+#define PROGRESS_EVERY_US 1000000
+
 static int64_t cpu_us(void)
 {
     struct rusage used;
@@ -95,4 +97,19 @@ void report_print(const struct report *r)
     printf(",\"distribution\":");
     distribution_print(&r->took, stdout);
     printf("}\n");
+}
+
+void progress_init(struct progress *p, int64_t total)
+{
+    *p = (struct progress){.total = total, .said_us = clock_mono_us()};
+}
+
+void progress_at(struct progress *p, int64_t done)
+{
+    int64_t now_us = clock_mono_us();
+
+    if (now_us - p->said_us < PROGRESS_EVERY_US && done < p->total)
+        return;
+    p->said_us = now_us;
+    fprintf(stderr, "progress %" PRId64 "/%" PRId64 "\n", done, p->total);
 }

@@ -1,4 +1,6 @@
-/* What a run has to say: one JSON object on standard output; modes.h lists its members.
+/* What a run has to say: one JSON object on standard output; modes.h lists its members. A long
+ * run also says how far it is: a line `progress N/M` on standard error, each second and at its
+ * end.
  *
  * A closed loop counts what ends within the measured seconds. An open loop counts what was
  * due within them, whenever it ends: the slow ones are not left out because they end late.
@@ -46,5 +48,13 @@ void report_add_value(struct report *r, int64_t value_us);
 /* Has the time passed? Never with --total. */
 bool report_is_over(const struct report *r, int64_t now_us);
 void report_print(const struct report *r);
+
+struct progress {
+    int64_t total;
+    int64_t said_us;
+};
+
+void progress_init(struct progress *p, int64_t total);
+void progress_at(struct progress *p, int64_t done);
 
 #endif

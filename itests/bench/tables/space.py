@@ -5,8 +5,9 @@ import json
 import statistics
 
 from bench import machine
-from bench.loads import allow_many_files
 from bench.tables.table import PROTOCOLS, attempt, ratio, table
+from harness.memory import resident_bytes
+from harness.process import allow_many_files
 
 JOBS_A_TOPIC = 12_500  # how full Redis's hash tables are depends on it: always the same
 REQUEST_BYTES = 500_000
@@ -131,12 +132,12 @@ def idle(bench, options, result):
 def _bytes_a_connection(bench, protocol, say, count):
     bench.node.stop()  # what an earlier run has left would be used again, and not be counted
     bench.node.start()
-    before = bench.worker_rss_bytes()
+    before = resident_bytes(bench.node.worker_pid)
     with bench.progress.step(f"{count:,} connections, {protocol}, {say}"):
         holder = bench.start_load("idle", protocol=protocol, connections=count, say=say,
                                   topics=1)
         line = holder.stdout.readline()  # all are open now, or it has ended
-        used = bench.worker_rss_bytes() - before
+        used = resident_bytes(bench.node.worker_pid) - before
         holder.stdin.close()
         bench.result_of(holder, line)
     return used / count

@@ -15,7 +15,6 @@ consumer waits over HTTP in a topic of its own. Nobody has keepalive. One thread
 
 import os
 import queue
-import resource
 import select
 import threading
 import time
@@ -23,6 +22,7 @@ from collections import deque
 from contextlib import nullcontext, suppress
 
 from drills.clients.crowd_clients import Consumer, Idle
+from harness.process import allow_many_files
 from harness.wait import wait_until
 
 PATIENCE_S = 120
@@ -50,7 +50,7 @@ class Crowd:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self):
-        _allow_files(len(self.idle) + len(self.consumers) + SPARE_FILES)
+        assert allow_many_files() >= len(self.idle) + len(self.consumers) + SPARE_FILES
         self._thread.start()
         self._do(lambda: [each.connect() for each in (*self.consumers, *self.idle)])
         return self
@@ -167,10 +167,3 @@ class Crowd:
                 call()
                 if done:
                     done.set()
-
-
-def _allow_files(count):
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    assert hard == resource.RLIM_INFINITY or hard >= count, f"{count} files, {hard} are allowed"
-    if soft < count:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

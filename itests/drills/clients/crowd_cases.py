@@ -6,12 +6,12 @@ import signal
 from drills.clients.client import Client
 from drills.clients.crowd import ANSWER_S, Crowd
 from drills.clients.descriptors import open_files
-from judge.journal import DUPLICATE, OK, Push, now_ms
 from drills.hosts.nodes import GMQ_PORT, HTTP_PORT
 from drills.rows.row import stay
 from drills.witness import all_hurt, changed, workers
 from harness.process import frozen
 from harness.wait import wait_until
+from judge.journal import DUPLICATE, OK, Push, now_ms
 
 CONNECTIONS, FILES = LIMITS = ("limits.connections", "ulimit -n")
 SOON_MS = 2           # for each consumer: so long it takes to push a job

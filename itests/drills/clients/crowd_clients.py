@@ -5,8 +5,8 @@ import select
 import socket
 import time
 
-from judge.journal import OK, REFUSED, UNKNOWN, Ack, HandOver, now_ms
 from harness.clock import wall_now_ms
+from judge.journal import OK, REFUSED, UNKNOWN, Ack, HandOver, now_ms
 
 CONNECT_S = 3  # then it tries again
 POP_WAIT_S = 5

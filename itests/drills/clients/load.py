@@ -17,10 +17,10 @@ import time
 from contextlib import nullcontext
 
 from drills.clients.client import ANSWER_S, CONNECT_S, Client
-from judge.journal import (DUPLICATE, OK, REFUSED, UNKNOWN, Ack, Cancel, HandOver, Push, Release,
-                            Empty, Rest, Unanswered, now_ms)
 from harness.clock import wall_now_ms
 from harness.wait import wait_until
+from judge.journal import (DUPLICATE, OK, REFUSED, UNKNOWN, Ack, Cancel, HandOver, Push, Release,
+                            Empty, Rest, Unanswered, now_ms)
 
 TOPICS = tuple(f"drill-{number}" for number in range(8))  # in as many buckets, more or less
 POP_TOPICS = 32  # a consumer asks for so many at most

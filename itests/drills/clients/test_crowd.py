@@ -13,8 +13,8 @@ import pytest
 from drills.clients import crowd as subject
 from drills.clients.crowd import Crowd
 from drills.clients.descriptors import left_open, open_files
-from judge.journal import OK, Ack, HandOver, Journal
 from harness.wait import wait_until
+from judge.journal import OK, Ack, HandOver, Journal
 
 HERE, IDLE, CONSUMERS = "127.0.0.1", 30, 10
 BRIEF_S = 0.5

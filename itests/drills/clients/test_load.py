@@ -9,11 +9,11 @@ from unittest.mock import ANY
 import pytest
 
 from drills.clients.client import Client
-from judge.journal import OK, UNKNOWN, Ack, HandOver, Journal, Push, Unanswered, now_ms
-from judge.judge import judge
 from drills.clients.load import POP_COUNT, TOPICS, Load
 from harness.ports import free_port
 from harness.wait import wait_until
+from judge.journal import OK, UNKNOWN, Ack, HandOver, Journal, Push, Unanswered, now_ms
+from judge.judge import judge
 
 
 HOUR_MS, TTR_MS = 3_600_000, 4_000

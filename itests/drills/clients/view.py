@@ -25,9 +25,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from judge.journal import EVENTS, HandOver, Push, Tail, now_ms
 from harness.process import Process, kill_now
 from harness.wait import wait_until
+from judge.journal import EVENTS, HandOver, Push, Tail, now_ms
 
 PROGRAM = Path(__file__).parent / "view_client.py"
 TOPIC = "view"
@@ -252,13 +252,13 @@ class View:
         wait_until(settled, f"open connections are with {node}", PATIENCE_S, interval_s=0.02)
 
     def strangers_of(self, node, since_ms):
-        """{who else answered connections that were begun since: when the last of those was}.
+        """{who else answered connections that were begun since: when each of those was}.
         `since_ms`: {address: when}; others are not looked at."""
         found = {}
         for visit in self.visits(min(since_ms.values(), default=0)):
             if (visit.how == ANSWERED and visit.node != node
                     and visit.begun_ms > since_ms.get(visit.address, math.inf)):
-                found[visit.node] = max(visit.begun_ms, found.get(visit.node, 0))
+                found.setdefault(visit.node, []).append(visit.begun_ms)
         return found
 
     def sight(self, before, after, since_ms, until_ms, from_ms=None, left_ms=()):
@@ -311,5 +311,3 @@ def longest_gap(times, from_ms, to_ms):
     ordered = sorted(each for each in times if from_ms <= each <= to_ms)
     points = [from_ms, *ordered, to_ms]
     return max(b - a for a, b in zip(points, points[1:]))
-
-

@@ -42,8 +42,8 @@ if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[2])  # `drills` is a package
 
 # pylint: disable=wrong-import-position
-from judge.journal import now_ms
 from drills.clients.view_frames import Frames
+from judge.journal import now_ms
 
 TOPIC = "view"
 EVERY_MS, JOB_EVERY_MS = 10, 25  # jobs: of all addresses together
@@ -62,6 +62,7 @@ WORDS = {errno.ECONNREFUSED: "refused", errno.ECONNRESET: "reset", errno.EPIPE: 
          errno.ENETDOWN: "unreachable"}
 ANSWERED, IN_ORDER, CLOSED, SILENT = "answered", "in order", "closed", "silent"
 RESET, CROSSED, VANISHED = "reset", "crossed", "vanished"
+
 
 class Loop:
     """Sockets, timers, and the file."""

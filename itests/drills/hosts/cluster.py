@@ -12,26 +12,23 @@ Everything runs in namespaces of its own, and all of it is gone when the block e
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from drills.clients.view import View
 from drills.hosts.cluster_store import ClusterStore
-from judge.address import HolderWatch
-from judge.journal import LEADER, Clock, Lease, Role, now_ms
-from judge.ledger import LOCK_MS, Ledger
 from drills.hosts.names import SlowNames
-from drills.hosts.nodes import GMQ_PORT, HTTP_PORT, PEER_PORT, HostNode
-from judge.stalls import told_stalls
+from drills.hosts.nodes import (GMQ_PORT, HTTP_PORT, PEER_PORT, STEADY_S, Electing, HostNode,
+                                in_order_of_time)
 from drills.hosts.stores import Store, StorePlan, WatchedStore
 from drills.hosts.uplink import Uplink
-from drills.clients.view import View
 from harness.build import wallclock_library
 from harness.network import Network
 from harness.slow_network import SlowNetwork
 from harness.wait import wait_until
 from harness.zookeeper import CLIENT, Ensemble
+from judge.address import HolderWatch
+from judge.journal import Clock, now_ms
+from judge.ledger import LOCK_MS, Ledger
 
-STEADY_S = 90
 SECRET = "only for the drills"  # no secret: the network ends with the drill
-
-
 HISTORY = {"topics": [{"name": "*", "history": True}], "queue.history_bytes": "64MiB"}  # of all
 
 STANDBY, CLUSTER, STANDALONE, REHEARSAL = "standby", "cluster", "standalone", "rehearsal"
@@ -66,7 +63,7 @@ class Plan:
         return self.mode == CLUSTER
 
 
-class Cluster:
+class Cluster(Electing):
     def __init__(self, directory, plan=Plan()):
         self.directory, self.plan = Path(directory), plan
         self.network = SlowNetwork() if plan.slow_cables else Network()
@@ -220,8 +217,7 @@ class Cluster:
         return self.spares[-1]
 
     def wait_steady(self):
-        """Until all nodes are ready, one of them leads, and the others could: who has only just
-        joined would have to wait for a lease, so each keeps its role for a while."""
+        """Until all nodes are ready, one of them leads, and the others could."""
         self.store.wait_steady()
         for node in self.nodes:
             if node.process is None:
@@ -231,10 +227,7 @@ class Cluster:
         if self.zookeeper:
             self.zookeeper.wait_serving()
         if self.elects:
-            wait_until(lambda: sum(node.leads for node in self.nodes) == 1,
-                       "exactly one node leads", STEADY_S, interval_s=0.02)
-            wait_until(self._has_settled, "every node stands by, or leads, for a while", STEADY_S,
-                       interval_s=0.02)
+            self.wait_elected()
         if self.plan.shares:
             self.wait_shared(self.nodes)
 
@@ -247,12 +240,6 @@ class Cluster:
 
         return wait_until(shared, f"{[node.name for node in nodes]} scan", STEADY_S,
                           interval_s=0.02)
-
-    def _has_settled(self):
-        since_ms = now_ms() - 0.6 * self.plan.session_ms
-        roles = [node.role() for node in self.nodes]
-        return all(role is not None and role.role in (LEADER, "standby")
-                   and role.boot_ms < since_ms for role in roles)
 
     # ---- who is who ----
 
@@ -271,15 +258,7 @@ class Cluster:
         return self.plan.vip.split(",") if self.plan.vip and self.elects else []
 
     def leader(self):
-        """Of a steady cluster; on a machine that is too busy it may have to take its lead again."""
-        if not self.elects:
-            return self.nodes[0]
-        return wait_until(lambda: next((node for node in self.nodes if node.leads), None),
-                          "a node leads", STEADY_S, interval_s=0.02)
-
-    def standbys(self):
-        leader = self.leader()
-        return [node for node in self.nodes if node is not leader]
+        return super().leader() if self.elects else self.nodes[0]
 
     def hosts_of(self, *groups):
         """The hosts of "zookeeper", "nodes", "redis", "client", or of a node."""
@@ -296,24 +275,14 @@ class Cluster:
         return [node.http_address for node in self.nodes]
 
     def events(self):
-        """What all nodes of this cluster have written, and their kernels told, in order of
-        time."""
-        found = [*self._held, *(each for node in self._members() for each in node.events())]
-        return sorted(found, key=lambda each: each.from_ms if isinstance(each, Lease)
-                      else each.boot_ms)
+        """And what their kernels told."""
+        return in_order_of_time([*self._held, *super().events()])
 
     def stalls(self):
-        """What their logs say of standing still; nothing where their clocks are set."""
-        if self.plan.wrong_clock == "node":
-            return []
-        return [each for node in self._members() for each in told_stalls(node.name, node.output())]
+        """Nothing where their clocks are set."""
+        return [] if self.plan.wrong_clock == "node" else super().stalls()
 
-    def roles(self):
-        """All changes of role so far, node by node."""
-        return [each for node in self._members() for each in node.events()
-                if isinstance(each, Role)]
-
-    def _members(self):
+    def members(self):
         own = self.nodes[0].settings.get("ha.cluster")
         return [node for node in (*self.nodes, *self.spares)
                 if node.settings.get("ha.cluster") == own]

@@ -1,7 +1,6 @@
 """A Redis Cluster as the Redis of a drill: three masters, a replica each, each on its own host."""
 
-from judge.masters import BUCKETS
-from harness.redis_cluster import RedisCluster, slot_of
+from harness.redis_cluster import BUCKETS, RedisCluster, slot_of
 from harness.wait import wait_until
 
 MASTERS = 3

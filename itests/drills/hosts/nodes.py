@@ -7,13 +7,16 @@ import signal
 
 import yaml
 
-from judge.journal import LEADER, Role, Tail, now_ms
 from harness.build import node_program
 from harness.dueqctl import Dueqctl
 from harness.node import Node
 from harness.process import descendants_of, is_alive, kill_now, reap_orphans
+from harness.wait import wait_until
+from judge.journal import LEADER, Lease, Role, Tail, now_ms
+from judge.stalls import told_stalls
 
 GMQ_PORT, HTTP_PORT, PEER_PORT = 9503, 8000, 9600
+STEADY_S = 120
 
 
 class Journaled:
@@ -32,6 +35,55 @@ class Journaled:
         role = self.role()
         return (role is not None and role.role == LEADER
                 and role.boot_ms > self._launched_ms)  # else of a life that ended by kill -9
+
+
+class Electing:
+    """A cluster of Journaled `nodes` that elect a leader; its `plan` says how long a session is."""
+
+    def wait_elected(self):
+        """Until one of them leads, and the others could: who has only just joined would have to wait
+        for a lease, so each keeps its role for a while."""
+        wait_until(lambda: sum(node.leads for node in self.nodes) == 1, "exactly one node leads",
+                   STEADY_S, interval_s=0.02)
+        wait_until(self._has_settled, "every node stands by, or leads, for a while", STEADY_S,
+                   interval_s=0.02)
+
+    def _has_settled(self):
+        since_ms = now_ms() - 0.6 * self.plan.session_ms
+        roles = [node.role() for node in self.nodes]
+        return all(role is not None and role.role in (LEADER, "standby")
+                   and role.boot_ms < since_ms for role in roles)
+
+    def leader(self):
+        """Of a steady cluster; on a machine that is too busy it may have to take its lead again."""
+        return wait_until(lambda: next((node for node in self.nodes if node.leads), None),
+                          "a node leads", STEADY_S, interval_s=0.02)
+
+    def standbys(self):
+        leader = self.leader()
+        return [node for node in self.nodes if node is not leader]
+
+    def members(self):
+        """Whose journals tell of this cluster."""
+        return self.nodes
+
+    def events(self):
+        """What all of them have written, in order of time."""
+        return in_order_of_time(each for node in self.members() for each in node.events())
+
+    def stalls(self):
+        """What their logs say of standing still."""
+        return [each for node in self.members() for each in node.stalls()]
+
+    def roles(self):
+        """All changes of role so far, node by node."""
+        return [each for node in self.members() for each in node.events()
+                if isinstance(each, Role)]
+
+
+def in_order_of_time(events):
+    return sorted(events, key=lambda each: each.from_ms if isinstance(each, Lease)
+                  else each.boot_ms)
 
 
 class HostNode(Journaled, Node):
@@ -95,6 +147,10 @@ class HostNode(Journaled, Node):
         assert code == 0, f"the node stopped with {code}:\n{self.output()[-3000:]}"
 
     # ---- as a member of a cluster ----
+
+    def stalls(self):
+        """What its log says of standing still."""
+        return told_stalls(self.name, self.output())
 
     def view(self):
         """Of who scans: (its number, how many); zeroes when there is no answer."""

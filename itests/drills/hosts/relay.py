@@ -22,11 +22,11 @@ class Relay:
         self._open = set()
         with host.entered():
             self._listener = socket.create_server((host.address, port))
-        _start(self._accept_all)
+        start(self._accept_all)
 
     def close(self):
         for each in [self._listener, *self._open]:
-            _end(each)
+            end(each)
         self._listener.close()
 
     def _accept_all(self):
@@ -35,7 +35,7 @@ class Relay:
                 client = self._listener.accept()[0]
             except OSError:
                 return  # closed
-            _start(self._relay, client)
+            start(self._relay, client)
 
     def _relay(self, client):
         try:
@@ -48,21 +48,24 @@ class Relay:
         for each in (client, server):
             each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._open |= {client, server}
-        waiting = queue.SimpleQueue()
-        threads = [_start(self._take_in, client, waiting), _start(_pass_late, waiting, server),
-                   _start(_pass, server, client)]
-        for each in threads:
+        for each in self.carry(client, server):
             each.join()
         self._open -= {client, server}
         for each in (client, server):
             each.close()
+
+    def carry(self, client, server):
+        """The threads that pass on what both say, until either ends."""
+        waiting = queue.SimpleQueue()
+        return [start(self._take_in, client, waiting), start(_pass_late, waiting, server),
+                start(_pass, server, client)]
 
     def _take_in(self, source, waiting):
         with suppress(OSError):
             while data := source.recv(CHUNK):
                 waiting.put((time.monotonic() + self.delay_ms / 1000, data))
         waiting.put(None)
-        _end(source)
+        end(source)
 
 
 def _pass_late(waiting, target):
@@ -71,24 +74,24 @@ def _pass_late(waiting, target):
             at, data = item
             time.sleep(max(0, at - time.monotonic()))  # the fault's length
             target.sendall(data)
-    _end(target)
+    end(target)
 
 
 def _pass(source, target):
     with suppress(OSError):
         while data := source.recv(CHUNK):
             target.sendall(data)
-    _end(source)
-    _end(target)
+    end(source)
+    end(target)
 
 
-def _end(connection):
+def end(connection):
     """Wakes whoever waits for it."""
     with suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
 
 
-def _start(call, *arguments):
+def start(call, *arguments):
     thread = threading.Thread(target=call, args=arguments, daemon=True)
     thread.start()
     return thread

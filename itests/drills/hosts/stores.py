@@ -5,20 +5,19 @@ or three, each on its own host, and as many Sentinels. A Redis Cluster is in clu
 """
 
 import os
-import signal
 import subprocess
 from dataclasses import dataclass
 
 import redis
 
-from judge.journal import now_ms
 from drills.hosts.relay import Relay
 from harness.build import slowsync_library
-from harness.redis_server import RedisServer
+from harness.redis_server import TcpRedis
 from harness.sentinel import NAME, SentinelSet
 from harness.wait import wait_until
+from judge.journal import now_ms
 
-REDIS_PORT, RELAY_PORT = 6379, 6380
+RELAY_PORT = 6380
 ROOMY = "1g"
 FAILOVER_MS = 3000  # a Sentinel tries no second one within twice that time
 DOWN_AFTER_MS = 2000  # less, and Sentinels on a busy machine take each other's Redis for dead
@@ -62,15 +61,15 @@ class Store:
         self.directory.mkdir()
         if plan.has_disk:
             _run("mount", "-t", "tmpfs", "-o", f"size={ROOMY}", "dueq-drill", self.directory)
-        self.server = RedisServer(self.directory, host, env, port=REDIS_PORT, bind=host.address,
-                                  **plan.options, **{"protected-mode": "no"})
+        self.server = TcpRedis(self.directory, host, env, **plan.options,
+                               **{"protected-mode": "no"})
         self.relay = None
         if plan.has_relay:
-            self.relay = Relay(host, RELAY_PORT, (host.address, REDIS_PORT))
+            self.relay = Relay(host, RELAY_PORT, (host.address, self.server.port))
 
     @property
     def address(self):
-        return f"{self.hosts[0].address}:{RELAY_PORT if self.relay else REDIS_PORT}"
+        return f"{self.server.ip}:{RELAY_PORT if self.relay else self.server.port}"
 
     @property
     def masters(self):
@@ -96,12 +95,6 @@ class Store:
             _run("umount", "--lazy", self.directory)  # a log may still be open
 
     # ---- faults ----
-
-    def freeze(self):
-        os.kill(self.server.process.pid, signal.SIGSTOP)
-
-    def thaw(self):
-        os.kill(self.server.process.pid, signal.SIGCONT)
 
     def answers_in_ms(self):
         """By the nodes' way to it: the quickest of three."""

@@ -37,6 +37,17 @@ def reaches(source, target, timeout_s=SOON_S):
             return False
 
 
+def test_a_namespace_goes_while_its_owner_is_in_it(network):
+    """Ctrl-C may strike when the owner's first thread is on the way back from there."""
+    netns = network.add_host("a").netns
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; from harness import network as n\n"
+         "n.enter_namespace(sys.argv[1]); n.remove_namespace(sys.argv[1]); print('lives')", netns],
+        cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "lives\n"), done
+    assert not (NAMESPACES / netns).exists()
+
+
 def test_a_cut_is_between_two_hosts_and_heals(network, abc):
     a, b, c = abc
     with network.cut([a], [b]):

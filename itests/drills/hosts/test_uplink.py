@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from judge.journal import now_ms
 from drills.hosts.uplink import ANSWER, LENGTH, MULTI, REQUEST, Uplink
 from harness.wait import wait_until
+from judge.journal import now_ms
 
 PORT, PING, PATIENCE_S, HELD_MS = 2181, 11, 20, 400
 

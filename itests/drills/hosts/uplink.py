@@ -3,7 +3,7 @@
 A relay for each server on the node's own host; the node's ha.zookeeper names the relays. They pass
 on the packets of ZooKeeper's protocol (a length, and so many bytes), whole, and know of them what a
 drill needs: which is a beat, and when a server has acknowledged it. What is kept back waits in
-order. A connection that ends on one side ends on the other.
+order.
 """
 
 import socket
@@ -12,10 +12,11 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 
+from drills.hosts.relay import Relay, end, start
 from judge.journal import now_ms
 
 FIRST_PORT = 2181
-CONNECT_S, PATIENCE_S = 20, 60
+PATIENCE_S = 60
 MULTI = 14  # the opcode of a beat (and of an election)
 LENGTH, REQUEST, ANSWER = map(struct.Struct, (">I", ">ii", ">iqi"))  # xid, opcode; xid, zxid, error
 
@@ -24,19 +25,20 @@ class Uplink:
     """Of `host` to `servers`, pairs of address and port."""
 
     def __init__(self, host, servers):
-        self._host, self._sockets = host, set()
         self._gate, self._news = threading.Event(), threading.Condition()
         self._gate.set()
         self.beats = 0               # acknowledged so far
         self.acknowledged_by = None  # the address of the server that did so last
         self.arrived_ms = now_ms()   # when the newest packet was passed on to a server
-        self.addresses = ",".join(self._listen(FIRST_PORT + number, server)
-                                  for number, server in enumerate(servers))
+        self._relays = [_Packets(self, host, FIRST_PORT + number, server)
+                        for number, server in enumerate(servers)]
+        self.addresses = ",".join(f"{host.address}:{FIRST_PORT + number}"
+                                  for number in range(len(servers)))
 
     def close(self):
         self._gate.set()
-        for each in list(self._sockets):
-            _end(each)
+        for each in self._relays:
+            each.close()
 
     # ---- faults ----
 
@@ -57,39 +59,30 @@ class Uplink:
             goal = self.beats + count
             assert self._news.wait_for(lambda: self.beats >= goal, PATIENCE_S), "no beat"
 
-    # ---- the relays ----
+    # ---- what passes ----
 
-    def _listen(self, port, server):
-        with self._host.entered():
-            listener = socket.create_server((self._host.address, port))
-        self._sockets.add(listener)
-        _start(self._accept_all, listener, server)
-        return f"{self._host.address}:{port}"
+    def passes(self):
+        """When nothing is kept back; what waited for that arrives now."""
+        self._gate.wait()
+        self.arrived_ms = now_ms()  # before: who knows of its answer knows of this
 
-    def _accept_all(self, listener, server):
-        while True:
-            try:
-                client = listener.accept()[0]
-            except OSError:
-                return  # closed
-            _start(self._relay, client, server)
+    def note_beat(self, address):
+        with self._news:
+            self.beats, self.acknowledged_by = self.beats + 1, address
+            self._news.notify_all()
 
-    def _relay(self, client, server):
-        try:
-            with self._host.entered():
-                upstream = socket.create_connection(server, CONNECT_S)
-        except OSError:
-            client.close()
-            return
-        upstream.settimeout(None)
-        both = {client, upstream}
-        self._sockets |= both
-        for each in both:
-            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+class _Packets(Relay):
+    """One of an uplink's."""
+
+    def __init__(self, uplink, host, port, server):
+        self._uplink, self._address = uplink, server[0]
+        super().__init__(host, port, server)
+
+    def carry(self, client, server):
         asked = set()  # the xids of beats that have no answer yet
-        _start(self._pass_answers, upstream, client, asked, server[0])
-        self._pass_requests(client, upstream, asked)
-        self._sockets -= both
+        return [start(self._pass_requests, client, server, asked),
+                start(self._pass_answers, server, client, asked)]
 
     def _pass_requests(self, client, server, asked):
         with _ending(client, server):
@@ -98,20 +91,17 @@ class Uplink:
                     xid, opcode = REQUEST.unpack_from(packet)
                     if opcode == MULTI:
                         asked.add(xid)
-                self._gate.wait()
-                self.arrived_ms = now_ms()  # before: who knows of its answer knows of this
+                self._uplink.passes()
                 server.sendall(LENGTH.pack(len(packet)) + packet)
 
-    def _pass_answers(self, server, client, asked, address):
+    def _pass_answers(self, server, client, asked):
         with _ending(server, client):
             for number, packet in enumerate(_packets(server)):
                 client.sendall(LENGTH.pack(len(packet)) + packet)
                 if number > 0:
                     xid, _, error = ANSWER.unpack_from(packet)
                     if xid in asked and error == 0:
-                        with self._news:
-                            self.beats, self.acknowledged_by = self.beats + 1, address
-                            self._news.notify_all()
+                        self._uplink.note_beat(self._address)
 
 
 def _packets(source):
@@ -135,14 +125,4 @@ def _ending(one, other):
             yield
     finally:
         for each in (one, other):
-            _end(each)
-
-
-def _end(connection):
-    """Wakes whoever waits for it."""
-    with suppress(OSError):
-        connection.shutdown(socket.SHUT_RDWR)
-
-
-def _start(call, *arguments):
-    threading.Thread(target=call, args=arguments, daemon=True).start()
+            end(each)

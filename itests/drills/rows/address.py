@@ -1,12 +1,12 @@
 """A row about the virtual address itself: what others do to it, and what neighbours believe."""
 
-from judge.journal import Gone, now_ms
 from drills.rows.row import row, stay
 from drills.rows.vip_row import VipRow
 from drills.witness import all_hurt, changed, cut, workers
 from harness.neighbours import (add_address, announce, entry_of, forget, mac_of, remove_address,
                                 touch)
 from harness.wait import wait_until
+from judge.journal import Gone, now_ms
 
 INSISTS, INSISTS_MS, EVERY_S = "a stranger that insists", 2000, 0.05
 HUSHED_MS = 1200  # of what is announced at 0, 100, 300, 700 and 1500 ms only the last is heard

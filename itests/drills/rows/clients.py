@@ -1,11 +1,11 @@
 """A row about many clients: thousands hold connections, a thousand wait for jobs; and more of them
 come than a node may have."""
 
-from drills.hosts.cluster import Plan
 from drills.clients.crowd import Crowd
 from drills.clients.crowd_cases import (FAILOVERS, FILES, LIMITS, SLOWLY, Failover, Limit,
                                 addresses_of)
 from drills.clients.descriptors import left_open, unended
+from drills.hosts.cluster import Plan
 from drills.rows.row import Row, row
 from drills.rows.vip_row import VIP
 from harness.wait import wait_until

@@ -8,11 +8,11 @@ import redis
 
 from drills.hosts.cluster import Plan
 from drills.rows.row import ROWS, Row, row, stay
-from judge.stalls import watch_loops
 from drills.witness import changed, is_running
 from harness.clock import redis_now_ms, wall_now_ms
 from harness.process import Process, kill_now
 from harness.wait import wait_until
+from judge.stalls import watch_loops
 
 HOUR_S = 3600
 GRAIN_S = 60  # to which a clock is read, by who has other work
@@ -31,6 +31,7 @@ class Clocks(Row):
     short_variants = ("node strobed", "redis strobed")
     changes = 0
     told = told_after = MappingProxyType({})
+    leader_stays = True
 
     def plan_key(self, variant):
         return variant.split()[0]
@@ -70,9 +71,6 @@ class Clocks(Row):
         """{node: (how often Redis's clock has jumped, by its metric, and by its log)}"""
         return {node.name: (node.metrics()[JUMPS], node.output().count(JUMPED))
                 for node in drill.cluster.nodes}
-
-    def takes_over(self, drill):
-        return False
 
     def hold(self, drill):
         stay(drill, 2 * drill.session_ms)
@@ -125,6 +123,7 @@ class WrongSetUp(Row):
     variants = tuple(SETTINGS)
     rehearsed_variants = ("buckets",)
     changes = 0
+    leader_stays = True
 
     def witness(self, drill):
         """The one that joins has come so far as to say something."""
@@ -140,9 +139,6 @@ class WrongSetUp(Row):
             self.code = None
         else:
             self.code = self.spare.process.wait(60)
-
-    def takes_over(self, drill):
-        return False
 
     def heal(self, drill):
         self.spare.destroy()
@@ -164,6 +160,7 @@ class SlowNameService(Row):
 
     changes = 1
     delay_s = 5
+    leader_stays = True
 
     def plan(self, variant):
         return Plan(zookeeper_names=True)
@@ -180,9 +177,6 @@ class SlowNameService(Row):
             for host in zookeeper:
                 drill.leader.host.reset_connections(host.address, 2181)
             wait_until(lambda: names.late > late, "it asks for names", ASKS_S, interval_s=0.01)
-
-    def takes_over(self, drill):
-        return False
 
     def hold(self, drill):
         self.stall_ms = watch_loops(drill.cluster.nodes, lambda: drill.elapsed_ms() > 6000)
@@ -207,6 +201,7 @@ class Starved(Row):
     rounds = 5
     by_the_clock = True
     loops = ()
+    leader_stays = True
 
     def witness(self, drill):
         """All loops have had a processor, and the leader has none that they do not have."""
@@ -228,9 +223,6 @@ class Starved(Row):
         for pid in self.starved:
             with suppress(ProcessLookupError):
                 os.sched_setaffinity(pid, processors)
-
-    def takes_over(self, drill):
-        return False
 
     def hold(self, drill):
         stay(drill, 5 * drill.session_ms)
@@ -267,6 +259,7 @@ class Pairs(Row):
     changes = 4
     variants = ("pair",)
     pair = ()
+    leader_stays = True
 
     def witness(self, drill):
         """That of either: the other may hide it, as a pulled cable hides a cut."""
@@ -298,9 +291,6 @@ class Pairs(Row):
     def hit(self, drill):
         found = [self._as(drill, variant, each.hit) for each, variant in self.pair]
         return None if None in found else sum(map(list, found), [])
-
-    def takes_over(self, drill):
-        return False
 
     def hold(self, drill):
         stay(drill, 3 * drill.session_ms)

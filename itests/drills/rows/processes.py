@@ -2,15 +2,15 @@
 
 import signal
 
+from drills.graceful import InOrder, few_of
 from drills.hosts.builds import altered_node, build_of, scripts_of
 from drills.hosts.cluster import STANDALONE, Plan
-from drills.graceful import FEW_LATE, ONE_LATE_IN, InOrder
-from judge.journal import REFUSED, UNKNOWN
 from drills.hosts.nodes import kill_together
 from drills.rows.row import Row, row, stay
 from drills.rows.vip_row import VIP, VipRow, lost_with_somebody, with_nobody
 from drills.witness import all_hurt, changed, workers
 from harness.build import node_program
+from judge.journal import REFUSED, UNKNOWN
 
 
 @row("0", "kill -9 of the worker of a standalone node")
@@ -23,6 +23,7 @@ class KillAlone(Row):
     interrupts = True
     variants = ("worker", "all")
     short_variants = ("worker",)
+    leader_stays = True
 
     def plan(self, variant):
         return Plan(mode=STANDALONE, nodes=1)
@@ -37,9 +38,6 @@ class KillAlone(Row):
         else:
             drill.leader.kill("worker")
         return [drill.leader]
-
-    def takes_over(self, drill):
-        return False
 
 
 @row("1", "kill -9 of the worker")
@@ -81,7 +79,7 @@ class KillAll(VipRow):
             yield from lost_with_somebody(drill.sight, with_nobody(drill), drill.since_ms)
 
     def check_end(self, cluster):
-        if self.unserved > FEW_LATE + self.seen // ONE_LATE_IN:
+        if self.unserved > few_of(self.seen):
             yield f"connections were lost in {self.unserved} of {self.seen} rounds"
 
     @property

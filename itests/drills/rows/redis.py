@@ -4,13 +4,13 @@ import math
 import os
 
 from drills.hosts.cluster import Plan
-from judge.journal import OK, REFUSED, UNKNOWN, now_ms
-from drills.rows.redis_row import AUDITED, ENOUGH, ForgetfulRow, RedisRow, Told
-from drills.rows.row import row, stay
 from drills.hosts.stores import StorePlan
 from drills.hosts.troubles import TROUBLES, count_of_errors
+from drills.rows.redis_row import AUDITED, ENOUGH, ForgetfulRow, RedisRow, Told
+from drills.rows.row import row, stay
 from drills.witness import all_hurt, changed, run_ids
 from harness.wait import wait_until
+from judge.journal import OK, REFUSED, UNKNOWN, now_ms
 
 SYNC_EACH_SECOND_MS = 2000  # Redis puts off a write for so long while the last sync goes on
 
@@ -180,7 +180,7 @@ class Slow(RedisRow):
 
     def fault(self, drill):
         if drill.variant.startswith("frozen"):
-            drill.cluster.store.freeze()
+            drill.cluster.redis.freeze()
         else:
             drill.cluster.store.relay.delay_ms = self.SLOW_MS
 
@@ -188,7 +188,7 @@ class Slow(RedisRow):
         stay(drill, 2000 if drill.variant.startswith("frozen") else 2 * drill.session_ms)
 
     def heal(self, drill):
-        drill.cluster.store.thaw()
+        drill.cluster.redis.thaw()
         drill.cluster.store.relay.delay_ms = 0
         self.healed_ms = now_ms()
 

@@ -5,10 +5,10 @@ knows the leader's token, and what Redis has forgotten is written down with what
 import math
 
 from drills.hosts.cluster import Plan
-from judge.journal import OK, REFUSED, UNKNOWN, Cancel, HandOver, Older, Push, now_ms
-from drills.rows.row import SERVED_S, Row
 from drills.hosts.stores import StorePlan
+from drills.rows.row import SERVED_S, Row
 from harness.wait import wait_until
+from judge.journal import OK, REFUSED, UNKNOWN, Cancel, HandOver, Older, Push, now_ms
 
 BACK_MS = 1000
 ENOUGH = 10  # rounds, in one of which something is lost where it can be
@@ -22,6 +22,7 @@ class RedisRow(Row):
 
     changes = 0
     store = StorePlan()
+    leader_stays = True
 
     def plan(self, variant):
         return Plan(store=self.store, settings=AUDITED)
@@ -31,9 +32,6 @@ class RedisRow(Row):
 
     def hit(self, drill):
         return None
-
-    def takes_over(self, drill):
-        return False
 
     def wait_healed(self, drill):
         """A scanner that was refused tries each bucket again within a second: for the first job,

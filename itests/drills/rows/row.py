@@ -7,9 +7,9 @@ of README.md. The judge's promises hold for every row; `check` adds what is the 
 import time
 
 from drills.hosts.cluster import Cluster, Plan
+from harness.wait import wait_until
 from judge.journal import now_ms
 from judge.lateness import dues_of
-from harness.wait import wait_until
 
 ROWS = {}  # number as text: the row, in the order of the matrix
 SERVED_S = 60
@@ -32,6 +32,7 @@ class Row:
     rounds = 20
     variants = ("",)
     changes = 1             # of the leader, at most, for one fault
+    leader_stays = False    # does the fault leave the lead where it is?
     interrupts = False      # do due jobs stand still without another leader as well?
     needs = None            # why it cannot run; None: it can
     by_the_clock = False    # does it fail where the machine has other work? ./dev test leaves it out
@@ -100,7 +101,7 @@ class Row:
 
     def takes_over(self, drill):  # pylint: disable=unused-argument
         """Must another node lead before it is healed?"""
-        return True
+        return not self.leader_stays
 
     def wait_served(self, drill, elected):
         """When due jobs were handed over again; None where they were all the time."""

@@ -3,11 +3,11 @@
 import math
 
 from drills.hosts.cluster import Plan
-from judge.journal import now_ms
+from drills.hosts.stores import StorePlan
 from drills.rows.redis_row import AUDITED, ENOUGH, ForgetfulRow
 from drills.rows.row import row
-from drills.hosts.stores import StorePlan
 from drills.witness import changed, run_ids
+from judge.journal import now_ms
 
 LAG_MS = 1000  # of a replica that reads all the time, at the very most
 

@@ -4,13 +4,13 @@ ZooKeeper."""
 import signal
 
 from drills.hosts.cluster import Plan
-from judge.journal import Fault, now_ms
-from judge.ledger import LOCK_MS
 from drills.rounds import names_hit
 from drills.rows.row import row, stay
 from drills.sharing import SharingRow, Watch, redis_ms, unfair
 from drills.witness import cut, hurt, workers
 from harness.wait import wait_until
+from judge.journal import Fault, now_ms
+from judge.ledger import LOCK_MS
 
 LATE_MS, SAFETY_MS = 1000, 1000  # another's topic is taken when so late; that is looked for so often
 LATE_BY_MS = LOCK_MS + LATE_MS + SAFETY_MS  # when its lock has just been renewed
@@ -187,4 +187,3 @@ class WithoutZooKeeper(SharingRow):
     def heal(self, drill):
         for server in drill.cluster.zookeeper.servers:
             server.start()
-

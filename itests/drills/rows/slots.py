@@ -5,14 +5,14 @@ import math
 
 from drills.hosts.cluster import CLUSTER, STANDBY, Plan
 from drills.hosts.cluster_store import SlotMove, masters_and_buckets
-from judge.masters import bucket_of
-from judge.journal import REFUSED, UNKNOWN, Older, now_ms
+from drills.hosts.stores import StorePlan
 from drills.rows.redis_row import AUDITED, PATIENT, Told, damage_of
 from drills.rows.row import SERVED_S, row, stay
 from drills.sharing import QUIET_MS, TOPICS, SharingRow, Standstill
-from drills.hosts.stores import StorePlan
 from drills.witness import changed, run_ids
+from harness.redis_cluster import bucket_of
 from harness.wait import wait_until
+from judge.journal import REFUSED, UNKNOWN, Older, now_ms
 
 ONE_LEADER = "one leader"
 SLACK_MS = 50    # of buckets that are not concerned, beside quiet times

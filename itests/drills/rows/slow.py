@@ -24,6 +24,7 @@ class SlowLinks(Row):
     short_variants = ("200 ms there and back, short",)
     rounds = 3
     changes = 1
+    leader_stays = True
 
     def plan_key(self, variant):
         return variant
@@ -54,9 +55,6 @@ class SlowLinks(Row):
 
     def hit(self, drill):
         return None
-
-    def takes_over(self, drill):
-        return False
 
     def hold(self, drill):
         stay(drill, (LONG_S if drill.variant.endswith("10 min") else SHORT_S) * 1000)

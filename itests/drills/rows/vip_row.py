@@ -4,16 +4,16 @@ the address is with the leader alone, every neighbour knows, and nobody else has
 
 import math
 
-from drills.hosts.cluster import Plan
-from judge.address import KEPT_MS, LATE_MS, UNRENEWED_MS, kept_too_long
-from drills.graceful import LATE_MAX_MS, LEAVING_MAX_MS, without_a_lease
-from judge.journal import AWAY, DIED, LEADER, LEAVING, Gone, Put, Role, Vip
-from judge.leaders import SILENT_MS
-from drills.rows.row import Row
 from drills.clients.view import CLOSED, GRAIN_MS, RESET
 from drills.clients.view_client import SILENT
+from drills.graceful import LATE_MAX_MS, LEAVING_MAX_MS, few_of, without_a_lease
+from drills.hosts.cluster import Plan
+from drills.rows.row import Row
 from harness.neighbours import addresses_of, entry_of, mac_of, touch
 from harness.wait import wait_until
+from judge.address import KEPT_MS, LATE_MS, UNRENEWED_MS, kept_too_long
+from judge.journal import AWAY, DIED, LEADER, LEAVING, Gone, Put, Role, Vip
+from judge.leaders import SILENT_MS
 
 VIP, VIP6 = "10.213.0.200", "fd00:213::200"
 BOTH = f"{VIP},{VIP6}"
@@ -25,6 +25,7 @@ MANY = 5
 class VipRow(Row):
     vip = BOTH
     excused = 0  # connections that were begun with nobody, over all rounds
+    looked_at = with_some = 0  # rounds in which those were looked for; and were found
 
     def plan(self, variant):
         return Plan(vip=self.vip, is_viewed=True)
@@ -48,23 +49,30 @@ class VipRow(Row):
                       or each.boot_ms >= drill.since_ms]
             yield from (f"{address}: {why}" for address, why in kept_too_long(recent, KEPT_MS))
             late = gaps(drill)
-            self.excused += len(fell_into(drill.sight, late))
+            excused = len(fell_into(drill.sight, late))
+            self.excused += excused
+            self.looked_at += 1
+            self.with_some += bool(excused)
             yield from begun_with_nobody(drill.sight, late, drill.since_ms)
             yield from left_in_silence(drill.sight)
 
+    def check_end(self, cluster):
+        if self.with_some > few_of(self.looked_at):
+            yield f"the address was with nobody in {self.with_some} of {self.looked_at} rounds"
+
     @property
     def note(self):
-        return (f"connections begun a second time, because the next leader came later than the "
-                f"address is kept: {self.excused}" if self.excused else "")
+        return (f"connections begun a second time, because the next leader had the address later "
+                f"than it is kept, or lost its lease: {self.excused}" if self.excused else "")
 
 
 def gaps(drill):
-    """{address: [(from, until)]} in which it may have been with nobody: its last holder has kept it
-    as long as promised, and the next one put it later, by its kernel's word. Where the last holder
-    stood still for so long before its death, while others on this machine did, that its kernel took
-    the address away, from then on; and until the neighbours have heard of the next one. And,
-    of those that somebody has put since, when a leader's lease had run out."""
-    before, events, stalls = drill.leader.name, drill.cluster.events(), drill.cluster.stalls()
+    """{address: [(from, until)]} in which it may have been with nobody. Its last holder has kept it
+    as long as promised, and the next one put it later, by its kernel's word. Or the last holder's
+    warden stood still before the death, as others on this machine did, for so long that its kernel
+    took the address away. Both last until the neighbours have heard of the next one. And, of the
+    addresses that somebody has put since, when a leader's lease had run out."""
+    before, events, stalls = drill.leader.name, drill.cluster.events(), _not_by_the_fault(drill)
     expired = {each.address: each.boot_ms - LATE_MS for each in events if isinstance(each, Gone)
                and each.node == before and each.boot_ms > drill.since_ms
                and each.age_ms >= UNRENEWED_MS
@@ -87,7 +95,13 @@ def unled_spans(drill):
     """When a leader's lease had run out, by its own word or log."""
     roles = [each for each in drill.cluster.events()
              if isinstance(each, Role) and each.boot_ms > drill.since_ms]
-    return list(without_a_lease(roles, drill.cluster.stalls()))
+    return list(without_a_lease(roles, drill.leader.name, _not_by_the_fault(drill)))
+
+
+def _not_by_the_fault(drill):
+    """Stalls, without that of a worker that the fault has frozen, and its warden ended."""
+    return [each for each in drill.cluster.stalls()
+            if not (each.is_last and each.node == drill.leader.name)]
 
 
 def with_nobody(drill):
@@ -210,8 +224,8 @@ def misplaced(drill):
 
 
 def strangers(drill):
-    """Has another node answered a new connection after the leader had done so? Who hands the
-    address over may, until it says that it is away."""
+    """Has another node answered a new connection after the leader had done so? A node that hands
+    the address over may, from when it says so until it says that it is away."""
     cluster = drill.cluster
     if not cluster.view:
         return
@@ -221,14 +235,19 @@ def strangers(drill):
     firsts = cluster.view.answers_of(leader, max([drill.since_ms, *led_ms]))
     recent = [each for each in events if isinstance(each, Vip) and each.boot_ms >= drill.since_ms]
     for node, begun_ms in cluster.view.strangers_of(leader, firsts).items():
-        if begun_ms > _left_ms(recent, node) + GRAIN_MS:
+        spans = list(_handing_over(recent, node))
+        if not all(any(begin <= at_ms <= end for begin, end in spans) for at_ms in begun_ms):
             yield f"{node} answered a new connection after {leader}, which leads"
 
 
-def _left_ms(events, node):
-    """When it was away, or must have been, that had handed over; 0: it had not."""
-    first = {each.state: each.boot_ms for each in reversed(events) if each.node == node}
-    return (first.get(AWAY, first[LEAVING] + LEAVING_MAX_MS + LATE_MS) if LEAVING in first else 0)
+def _handing_over(events, node):
+    """(from, until) of each time in which that node handed the address over: until it was away, or
+    must have been."""
+    for leaving in (each for each in events if (each.node, each.state) == (node, LEAVING)):
+        away_ms = min((each.boot_ms for each in events if (each.node, each.state) == (node, AWAY)
+                       and each.boot_ms >= leaving.boot_ms),
+                      default=leaving.boot_ms + LEAVING_MAX_MS + LATE_MS)
+        yield leaving.boot_ms - GRAIN_MS, away_ms + GRAIN_MS
 
 
 def _complaints(is_right, *arguments):

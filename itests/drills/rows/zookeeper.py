@@ -1,12 +1,12 @@
 """Rows about ZooKeeper: servers cut off, frozen, killed, without a quorum, without their data."""
 
 from drills.hosts.cluster import Plan
-from judge.journal import OK
-from judge.lateness import dues_of
 from drills.hosts.nodes import kill_together
 from drills.rows.row import Row, row, stay
 from drills.witness import changed, cut, hurt
 from harness.wait import wait_until
+from judge.journal import OK
+from judge.lateness import dues_of
 
 
 @row("8", "the follower it is attached to is cut off or frozen")
@@ -23,6 +23,7 @@ class Follower(Row):
     short_variants = ("cut", "frozen after beats 0.6 T late")
     rehearsed_variants = ()
     rounds = 50  # 10 of each: 20 with beats 0.6 T late
+    leader_stays = True
 
     def plan_key(self, variant):
         return "late" if variant.endswith("late") else ""
@@ -69,9 +70,6 @@ class Follower(Row):
         return wait_until(on_a_follower, "the leader is attached to a follower", 60,
                           interval_s=0.2)
 
-    def takes_over(self, drill):
-        return False
-
     def hold(self, drill):
         stay(drill, drill.struck_ms - drill.since_ms + 3 * drill.session_ms)
 
@@ -97,6 +95,7 @@ class Servers(Row):
                 "rolling restart")
     short_variants = ("leader killed", "follower frozen")
     changes = 1
+    leader_stays = True
 
     def witness(self, drill):
         return hurt(_servers(drill), 3 if drill.variant == "rolling restart" else 1)
@@ -113,9 +112,6 @@ class Servers(Row):
         who, what = drill.variant.split()
         self.server = zookeeper.leader() if who == "leader" else zookeeper.followers()[0]
         self.server.kill() if what == "killed" else self.server.freeze()
-
-    def takes_over(self, drill):
-        return False
 
     def hold(self, drill):
         stay(drill, 3 * drill.session_ms)
@@ -139,6 +135,7 @@ class NoQuorum(Row):
     short_variants = ("stop at start", "failsafe 3T")
     rehearsed_variants = ("stop 1 s", "stop at start")
     rounds = 8
+    leader_stays = True
 
     def plan_key(self, variant):
         return variant.split()[0]
@@ -166,9 +163,6 @@ class NoQuorum(Row):
         self.servers = drill.cluster.zookeeper.servers
         for server in self.servers:
             server.kill()
-
-    def takes_over(self, drill):
-        return False
 
     def hold(self, drill):
         length = drill.variant.partition(" ")[2]

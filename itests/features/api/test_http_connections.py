@@ -133,7 +133,7 @@ def test_the_status_of_a_node(node, api, topic):
     assert status["connections"]["http"] >= 1 and status["connections"]["gmq"] == 0
     assert status["store"]["up"] is True and status["buckets"] == 64
     with node.python_client():
-        assert api.status()["connections"]["gmq"] == 1
+        wait_until(lambda: api.status()["connections"]["gmq"] == 1, "it was accepted")
     with RawHttp(node.http_port) as raw:
         raw.request("POST", f"/v1/topics/{topic}/pop?wait_ms=60000")
         wait_until(lambda: api.status()["consumers_waiting"] == 1, "it is told")

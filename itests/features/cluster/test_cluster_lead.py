@@ -1,19 +1,19 @@
 """Two nodes, one Redis and a real ZooKeeper: one node leads, another one takes over."""
 
-import json
 import os
 import signal
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from harness.cluster import are_members, page_of
 from harness.dueqctl import Dueqctl
 from harness.ports import free_port
+from harness.users import SECRET, secret_file
 from harness.wait import wait_until
 from harness.zookeeper import Ensemble
+from judge.journal import Fenced, Journal, Lease, Role, read_events
+from judge.leaders import judge_leaders
 
-SECRET = "not-so-secret-0123456789"
 RARE = "60s"  # a safety scan, so that what comes in time did not come by one
 
 
@@ -40,9 +40,7 @@ def stock_zookeeper(tmp_path):
 def cluster(zookeeper, make_node, make_redis, tmp_path):
     """make(name, **settings): a node of a cluster of the test's own, started."""
     redis = make_redis()
-    secret = tmp_path / "secret"
-    secret.write_text(SECRET)
-    secret.chmod(0o600)
+    secret = secret_file(tmp_path / "secret", SECRET)
 
     def make(name, **settings):
         return make_node({
@@ -55,17 +53,17 @@ def cluster(zookeeper, make_node, make_redis, tmp_path):
     return make
 
 
-def journal(node):
-    path = node.data_dir / "ha.journal"
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+def written(node, *kinds):
+    """What its journal says of these."""
+    return [each for each in read_events(node.data_dir / "ha.journal") if isinstance(each, kinds)]
 
 
 def role(node):
-    return next((row for row in reversed(journal(node)) if row["event"] == "role"), None)
+    return next(reversed(written(node, Role)), Role("", "", 0))
 
 
 def wait_role(node, wanted):
-    return wait_until(lambda: (role(node) or {}).get("role") == wanted and role(node),
+    return wait_until(lambda: role(node).role == wanted and role(node),
                       f"{node.settings['node.id']} is {wanted}")
 
 
@@ -101,9 +99,8 @@ def fences(cluster):
 def wait_for_a_higher_token(nodes, token):
     """Of `two` mostly; the killed worker of `one` may be back first, where `two` is stalled."""
     def higher():
-        leads = [row for row in map(role, nodes) if row and row["role"] == "leader"]
-        return max((row for row in leads if row["token"] > token),
-                   key=lambda row: row["token"], default=None)
+        return max((each for each in map(role, nodes) if each.role == "leader"
+                    and each.token > token), key=lambda each: each.token, default=None)
     return wait_until(higher, "a node leads with a higher token")
 
 
@@ -113,13 +110,13 @@ def test_the_warden_ends_the_session_of_its_dead_worker(cluster, how):
     node's name long before. One that hangs is killed first."""
     one = cluster("one", **{"ha.session_timeout": "60s", "warden.hang_timeout": "500ms"})
     wait_role(one, "standby")
-    before = len(journal(one))
+    before = len(written(one, Role))
     if how == "killed":
         one.kill("worker")
     else:
         os.kill(one.worker_pid, signal.SIGSTOP)
-    wait_until(lambda: any(row["event"] == "role" and row["role"] == "standby"
-                           for row in journal(one)[before:]), "its next worker has joined")
+    wait_until(lambda: any(each.role == "standby" for each in written(one, Role)[before:]),
+               "its next worker has joined")
 
 
 @pytest.mark.parametrize("how", ["stop", "worker", "all"])
@@ -134,30 +131,23 @@ def test_another_node_takes_over(cluster, how):
         one.stop()
     else:
         one.kill(how)
-    after = wait_for_a_higher_token([one, two], before["token"])
+    after = wait_for_a_higher_token([one, two], before.token)
     job = two.api().pop_one("t", wait_ms=20000)
     assert job["id"] == pushed["id"]
     assert_moves_in_time(two, two, "u")
-    assert fences(cluster) == {after["token"]}
-    if how != "all" and role(two)["role"] == "leader":  # all: nobody wrote down when it died
+    assert fences(cluster) == {after.token}
+    if how != "all" and role(two).role == "leader":  # all: nobody wrote down when it died
         assert_one_acts_at_a_time(one, two)
 
 
 def assert_one_acts_at_a_time(one, two):
-    """Leases with different tokens do not overlap: each ends with its until_ms, or with the next
-    role of its node that is not leader."""
-    def leases(node):
-        rows = journal(node)
-        for at, row in enumerate(rows):
-            if row["event"] != "lease":
-                continue
-            ends = [later["boot_ms"] for later in rows[at:]
-                    if later["event"] == "role" and later["role"] != "leader"]
-            yield row["from_ms"], min([row["until_ms"], *ends[:1]])
-
-    ones, twos = list(leases(one)), list(leases(two))
-    assert ones and twos
-    assert max(until for _, until in ones) <= min(begin for begin, _ in twos)
+    """Leases with different tokens do not overlap."""
+    journal = Journal()
+    for node in (one, two):
+        assert written(node, Lease)
+        for each in written(node, Role, Lease):
+            journal.add(each)
+    assert not {each.rule for each in judge_leaders(journal)} & {"TWO_LEADERS", "TOKEN_BACK"}
 
 
 def test_a_standalone_node_leaves_the_jobs_of_a_cluster_alone(cluster, make_node):
@@ -174,20 +164,20 @@ def test_an_operator_gives_the_redis_of_a_living_cluster_to_a_standalone_node(cl
     before = wait_role(one, "leader")
     alone = make_node({"store.redis": cluster.redis.address}).start()
     wait_until(lambda: alone.http("/health/leader")[0] == 503, "Redis refuses it")
-    assert fences(cluster) == {before["token"]}
+    assert fences(cluster) == {before.token}
 
     assert "adopted" in Dueqctl(alone.url()).ok("fence", "adopt").text
     wait_until(lambda: alone.http("/health/leader")[0] == 200, "it moves the jobs")
     wait_until(lambda: "standalone nodes" in complaint(one), "the leader says to whom Redis went")
-    wait_until(lambda: sum(row["event"] == "fenced" and row["seen"] == "standalone"
-                           for row in journal(one)) > 1, "and is refused again when it tries again")
+    wait_until(lambda: sum(each.seen == "standalone" for each in written(one, Fenced)) > 1,
+               "and is refused again when it tries again")
     assert fences(cluster) == {"standalone"}
     assert_moves_in_time(alone, alone, "t")
     assert alone.output().count("moving what is due") == 1
 
     assert "adopted" in Dueqctl(one.url()).ok("fence", "adopt").text  # and back
     after = wait_role(one, "leader")
-    wait_until(lambda: fences(cluster) == {after["token"]}, "all buckets have its token")
+    wait_until(lambda: fences(cluster) == {after.token}, "all buckets have its token")
 
 
 def divide(cluster, token, buckets):
@@ -199,7 +189,7 @@ def divide(cluster, token, buckets):
 
 def test_divided_buckets_are_told_at_both_nodes_until_one_of_them_adopts(cluster, make_node):
     one = cluster("one", **{"queue.scan_interval": "1s"})  # it meets the fence soon
-    token = wait_role(one, "leader")["token"]
+    token = wait_role(one, "leader").token
     alone = make_node({"store.redis": cluster.redis.address}).start()
     divide(cluster, "standalone", 44)
     said = {one: "44 of 64 follow nodes that are standalone",
@@ -217,53 +207,28 @@ def test_divided_buckets_are_told_at_both_nodes_until_one_of_them_adopts(cluster
     wait_until(lambda: "Redis was given to standalone nodes" in complaint(one), "they are divided no more")
 
 
-def test_of_two_that_adopt_at_the_same_time_one_is_refused_where_the_buckets_are_divided(
-        cluster, make_node):
-    """Or each has them all in turn. However it ends, one more command at one node settles it."""
-    one = cluster("one", **{"queue.scan_interval": "1s"})  # it meets the fence soon
-    wait_role(one, "leader")
-    alone = make_node({"store.redis": cluster.redis.address}).start()
-    divide(cluster, "standalone", 44)  # so that both are refused, and may adopt
-    for node in (one, alone):
-        wait_until(lambda node=node: "are divided" in Dueqctl(node.url())("check").text, "it is fenced")
-    with ThreadPoolExecutor() as pool:
-        ends = list(pool.map(lambda node: Dueqctl(node.url())("fence", "adopt"), (one, alone)))
-    if len(fences(cluster)) > 1:
-        refused = [end for end in ends if end.code != 0]
-        assert refused and all("perhaps neither has all" in end.complaint for end in refused)
-
-
-    def has_been_told():
-        return (fences(cluster) == {"standalone"}
-                or Dueqctl(alone.url())("fence", "adopt").code == 0)  # refused until it is fenced
-
-    wait_until(has_been_told, "one is told again")
-    wait_until(lambda: fences(cluster) == {"standalone"}, "and that has them all")
-    wait_until(lambda: alone.http("/health/leader")[0] == 200, "and leads")
-
-
 def test_an_operator_gives_the_redis_of_one_cluster_to_another(cluster):
     """Another cluster of the same ZooKeeper is another ensemble to Redis all the same."""
     one = cluster("one")
     before = wait_role(one, "leader")
     two = cluster("two", **{"ha.cluster": "other"})
     wait_until(lambda: "dueqctl fence adopt" in complaint(two), "it says what to do")
-    assert before["token"] in complaint(two)
+    assert before.token in complaint(two)
     assert "dueqctl fence adopt" in two.output() and two.is_ready()
     assert two.http("/health/leader")[0] == 503
     assert_moves_in_time(two, two, "t")  # it serves clients, and `one` moves the jobs
-    assert fences(cluster) == {before["token"]}
+    assert fences(cluster) == {before.token}
 
     assert "adopted" in Dueqctl(two.url()).ok("fence", "adopt").text
     after = wait_role(two, "leader")
-    wait_until(lambda: fences(cluster) == {after["token"]}, "all buckets have its token")
-    wait_until(lambda: any(row["event"] == "fenced" and row["seen"] == after["token"]
-                           for row in journal(one)), "the other one is fenced")
+    wait_until(lambda: fences(cluster) == {after.token}, "all buckets have its token")
+    wait_until(lambda: any(each.seen == after.token for each in written(one, Fenced)),
+               "the other one is fenced")
     wait_until(lambda: "dueqctl fence adopt" in complaint(one), "and says what to do")
     assert one.http("/health/leader")[0] == 503
     assert_moves_in_time(one, one, "u")
     wait_until(lambda: not complaint(two), "the new one has nothing to complain of")
-    assert fences(cluster) == {after["token"]}
+    assert fences(cluster) == {after.token}
 
 
 def test_a_zookeeper_that_does_not_tell_its_tick_is_told_with_what_to_do(cluster, stock_zookeeper):

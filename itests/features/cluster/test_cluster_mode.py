@@ -84,20 +84,6 @@ def test_the_topics_of_one_that_goes_are_moved_by_the_others(cluster, how):
     assert_jobs_come(cluster.nodes[gone], first)
 
 
-def test_one_that_comes_takes_its_part(cluster):
-    cluster.add("d", ha_mode="cluster", queue__lock_time="1s").start()
-    try:
-        wait_view(cluster, (*NAMES, "d"))
-        assert number(cluster.nodes["d"], "dueq_shares_own") > 0
-        assert_jobs_come(cluster.nodes["a"], cluster.nodes["d"])
-    finally:
-        cluster.nodes.pop("d").stop()
-    wait_view(cluster, NAMES)
-    wait_until(lambda: not any(row["name"] == "d" and row["here"]
-                               for row in cluster.page("a")["nodes"]), "it has left")
-    cluster.ctl("a").ok("forget", "d")
-
-
 def test_a_redis_that_is_away_takes_all_out_of_the_view_for_so_long(cluster):
     node = cluster.nodes["a"]
     before = number(node, "dueq_view")

@@ -24,7 +24,7 @@ def settled(cluster):
     def found():
         name = cluster.wait_leader()
         pages = [cluster.page(each) for each in NAMES]
-        return name if all((each["leader"], each["alone_ms"], each["wanted"], each["paused"])
+        return name if all((each["leader"], each["leaderless_ms"], each["wanted"], each["paused"])
                            == (name, 0, None, False)
                            and [change["epoch"] for change in each["history"]][-1:] == [each["leader_epoch"]]
                            for each in pages) else None
@@ -41,7 +41,7 @@ def test_while_zookeeper_stands_still_nobody_is_said_to_lead(cluster):
         def is_told():
             pages = [cluster.page(name) for name in NAMES]
             return all(each["leader"] is None and each["stale_ms"] > 0
-                       and each["alone_ms"] > FROZEN_MS for each in pages)
+                       and each["leaderless_ms"] > FROZEN_MS for each in pages)
         wait_until(is_told, "no node knows of a leader")
         for name in NAMES:
             shown = cluster.ctl(name)("nodes")

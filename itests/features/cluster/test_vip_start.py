@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 
 from harness.build import node_program
-from harness.network import Network, why_not
+from harness.network import Network
 from harness.node import Node
 from harness.process import children_of, is_alive, kill_now, reap_orphans
 from harness.redis_server import RedisServer
-from harness.users import NOBODY, as_nobody, copy_program, directory_for_all
+from harness.users import (NOBODY, SECRET, as_nobody, copy_program, directory_for_all,
+                           secret_file)
 from harness.wait import wait_until
 from harness.zookeeper import Ensemble
 
@@ -30,11 +31,7 @@ REMOVED = re.compile(r"virtual address: removed 1, in \d+ us")
 
 
 @pytest.fixture(scope="module")
-def host():
-    reason = why_not()
-    if reason:
-        assert not os.environ.get("CI"), f"CI must have network namespaces: {reason}"
-        pytest.skip(f"no network namespaces here: {reason}")
+def host(needs_network):  # pylint: disable=unused-argument
     with Network() as network:
         yield network.add_host("a")
 
@@ -66,9 +63,7 @@ class HostNode(Node):
     """`options` are for setpriv, which makes it an ordinary user's; `then` runs as that user."""
 
     def __init__(self, directory, host, settings, file_capabilities, options=(), then=()):
-        secret = directory / "secret"
-        secret.write_text("a secret that only tests know")
-        secret.chmod(0o600)
+        secret = secret_file(directory / "secret", SECRET)
         super().__init__(directory, {
             "node.id": "a", "ha.mode": "standby", "ha.zookeeper": "127.0.0.1:1",
             "ha.secret_file": secret, "store.redis": "127.0.0.1:1", "log.level": "debug",

@@ -1,18 +1,14 @@
 """dueqctl about the cluster, against answers written before, and against a node that is alone."""
 
 import json
-import os
-import pty
 import re
-import select
-import subprocess
 from datetime import datetime, timedelta, timezone
 
 import pytest
 
 from harness.canned import reply, server
 from harness.dueqctl import (DONE, NOTHING, REFUSED, UNKNOWN, UNREACHABLE, USAGE, Dueqctl,
-                             environment, program)
+                             on_terminal)
 from harness.ports import free_port
 from harness.wait import PATIENCE_S, wait_until
 
@@ -71,21 +67,6 @@ def test_where_nobody_listens(words):
     assert done.code == UNREACHABLE and done.out == b"" and "DUEQ_URL" in done.complaint
 
 
-@pytest.mark.parametrize("words", [("cluster",), ("cluster", "stop"), ("fence", "x"), ("forget",),
-                                   ("failover",), ("failover", "--to", "b"), ("nodes", "x")])
-def test_wrong_words(words):
-    done = Dueqctl("http://127.0.0.1:9")(*words)
-    assert done.code == USAGE and "--help" in done.complaint
-
-
-@pytest.mark.parametrize("words", [("forget", ""), ("switchover", "--to", ""),
-                                   ("failover", "--force", "-t", "")])
-def test_an_empty_name_of_a_node(words):
-    done = Dueqctl("http://127.0.0.1:9")(*words)
-    assert done.code == USAGE and f"{words[0]}: " in done.complaint
-    assert "the name of a node is empty" in done.complaint
-
-
 @pytest.mark.parametrize("words", [("cluster", "pause"), ("forget", "b"), ("fence", "adopt")])
 def test_a_request_that_is_not_answered_may_have_happened(words):
     with server(None) as url:
@@ -94,22 +75,15 @@ def test_a_request_that_is_not_answered_may_have_happened(words):
 
 
 @pytest.mark.parametrize("words, typed, is_done", [
-    (("fence", "adopt"), b"y\n", True), (("fence", "adopt"), b"\n", False),
-    (("fence", "adopt", "--yes"), b"", True)])
+    (("fence", "adopt"), "y\n", True), (("fence", "adopt"), "\n", False),
+    (("fence", "adopt", "--yes"), "", True)])
 def test_on_a_terminal_a_takeover_of_redis_is_asked_for(words, typed, is_done):
-    people, terminal = pty.openpty()
-    os.write(people, typed)
-    with server(ACCEPTED) as url:
-        done = subprocess.run([program(), *words], stdin=terminal, stdout=subprocess.PIPE,
-                              stderr=terminal, check=False, env=environment(url),
-                              timeout=PATIENCE_S)
-    said = os.read(people, 4096) if select.select([people], [], [], 0)[0] else b""
-    os.close(terminal)
-    os.close(people)
-    assert (b"[y/N]" in said) == (typed != b"")
-    assert (b"nothing was adopted" in said) != is_done
-    assert (done.returncode, done.stdout) == ((DONE, b"fence: adopted\n") if is_done
-                                              else (REFUSED, b""))
+    with server(ACCEPTED) as url, on_terminal(url, *words) as (process, person):
+        person.types(typed)
+        assert process.wait(PATIENCE_S) == (DONE if is_done else REFUSED)
+        assert process.stdout.read() == (b"fence: adopted\n" if is_done else b"")
+        assert person.sees("[y/N]") == (typed != "")
+        assert person.sees("nothing was adopted") != is_done
 
 
 def test_a_refusal_says_why_and_what_to_do():
@@ -255,7 +229,7 @@ def master_row(address, state="up", why=None, buckets=32):
 
 def test_status_says_what_the_times_of_a_cluster_are():
     document = {"name": "a", "ready": True, "store": {"up": True}, "cluster": {
-        "leader": "b", "alone_ms": 1500, "stale_ms": 0, "wanted": "c"}}
+        "leader": "b", "leaderless_ms": 1500, "stale_ms": 0, "wanted": "c"}}
     done, _, _ = ask(answer(document), "status")
     for line in (r"cluster without a leader for +1\.5s", r"cluster without ZooKeeper for +0",
                  r"cluster wanted as leader +c"):
@@ -293,18 +267,18 @@ def test_no_leader_is_said():
 
 def test_what_is_not_known_is_said():
     """Without ZooKeeper a node knows itself; of the others only how it was."""
-    document = page(leader=None, stale_ms=8200, alone_ms=9000, role="offline")
+    document = page(leader=None, stale_ms=8200, leaderless_ms=9000, role="offline")
     done, _, _ = ask(answer(document), "nodes")
     assert [line.split()[:4] for line in done.text.splitlines()[1:]] == [
         ["a", "offline", "50", "up"], ["b", "unknown", "50", "-"]]
     assert "no connection to ZooKeeper for 8 s" in done.complaint
     assert "who leads is not known" in done.complaint and "no node leads" not in done.complaint
-    done, _, _ = ask(answer(page(alone_ms=3000)), "nodes")
+    done, _, _ = ask(answer(page(leaderless_ms=3000)), "nodes")
     assert "a holds the lead, but has not proven its lease for 3000 ms" in done.complaint
 
 
 def test_a_leader_that_redis_refuses():
-    document = page(nodes=[node_row("a", fenced=True), node_row("b")], alone_ms=3000)
+    document = page(nodes=[node_row("a", fenced=True), node_row("b")], leaderless_ms=3000)
     done, _, _ = ask(answer(document), "nodes")
     assert [line.split()[-1] for line in done.text.splitlines()[1:]] == ["fenced", "b:9503"]
     assert "a leads, but Redis follows another ZooKeeper ensemble" in done.complaint

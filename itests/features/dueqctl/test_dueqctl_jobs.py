@@ -2,7 +2,6 @@
 
 import base64
 import os
-import pty
 import signal
 import subprocess
 import time
@@ -11,9 +10,9 @@ from datetime import datetime, timezone
 import pytest
 
 from harness.build import ROOT
-from harness.dueqctl import (DONE, NOTHING, REFUSED, UNKNOWN, USAGE, Dueqctl, environment,
-                             program, pop_one)
-from harness.wait import PATIENCE_S, wait_until
+from harness.dueqctl import (DONE, NOTHING, REFUSED, USAGE, environment, on_terminal, pop_one,
+                             program)
+from harness.wait import wait_until
 
 BODIES = [b"", b"plain", "\u00e9\u8ba2\u5355\U0001f600".encode(), b'{"a":"\\n"}', b"a\nb\r\n", b"a\0b",
           b"\xff\xfe", bytes(range(256)), b"-", b"x" * 300000]
@@ -128,17 +127,6 @@ def test_topics_and_ids_with_every_letter_they_may_have(ctl):
     assert ctl("get", topic, job_id).code == NOTHING
 
 
-@pytest.mark.parametrize("words", [
-    (), ("t", "body", "more"), ("t", "--delay", "10"), ("t", "--delay", "-1s"),
-    ("t", "--delay", "3653d"), ("t", "--ttr", "8d"), ("t", "--at", "tomorrow"),
-    ("t", "--at", "1796115600"), ("t", "--delay", "1s", "--at", "2036-12-01 09:00"),
-    ("t", "body", "--file", "/dev/null"), ("t", "--file", "/no/such/file"),
-    ("t", "body", "--lines"), ("t", "--lines", "--id", "x"), ("t", "--no-such"), ("t", "-x")])
-def test_push_used_wrongly_asks_no_node(words):
-    done = Dueqctl("http://127.0.0.1:9")("push", *words)
-    assert done.code == USAGE and done.out == b"" and done.err.startswith(b"dueqctl: ")
-
-
 # ---- pop ----
 
 def test_pop_shows_people_what_they_need_to_go_on(ctl, topic):
@@ -168,12 +156,8 @@ def test_pop_of_nothing_says_so_by_its_exit_code(ctl, topic):
 
 
 def test_pop_of_nothing_tells_people_in_words(ctl, topic):
-    people, terminal = pty.openpty()
-    done = subprocess.run([program(), "pop", topic], stdout=terminal, stderr=subprocess.PIPE,
-                          check=False, env=environment(ctl.url), timeout=PATIENCE_S)
-    assert done.returncode == NOTHING and b"no job is ready" in done.stderr
-    os.close(people)
-    os.close(terminal)
+    with on_terminal(ctl.url, "pop", topic, ends=("stdout",)) as (process, _):
+        assert b"no job is ready" in process.stderr.read() and process.wait() == NOTHING
 
 
 def test_pop_waits_for_a_job(ctl, topic):
@@ -189,24 +173,6 @@ def test_pop_holds_for_a_time_of_its_own(ctl, topic):
     job = pop_one(ctl, topic, "--ttr", "300ms")
     again = wait_until(lambda: ctl("pop", topic, "--json").json()["jobs"], "it comes again")
     assert again[0]["id"] == job["id"] and again[0]["lease"] != job["lease"]
-
-
-def test_jobs_are_acknowledged_only_when_they_were_written(ctl, topic):
-    job_id = ctl.json("push", topic, "precious")["id"]
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run([program(), "pop", topic, "--ack", "--body-only"], stdout=full,
-                              stderr=subprocess.PIPE, check=False, timeout=PATIENCE_S,
-                              env=environment(ctl.url))
-    assert done.returncode == UNKNOWN and b"not acknowledged" in done.stderr
-    assert ctl.json("get", topic, job_id)["state"] == "reserved"
-
-
-@pytest.mark.parametrize("words", [
-    (), ("t", "--count", "0"), ("t", "--count", "65"), ("t", "--wait", "61m"), ("t", "--wait", "5"),
-    ("t", "--json", "--body-only"), [f"t{n}" for n in range(65)]])
-def test_pop_used_wrongly_asks_no_node(words):
-    done = Dueqctl("http://127.0.0.1:9")("pop", *words)
-    assert done.code == USAGE and done.out == b"" and done.err.startswith(b"dueqctl: ")
 
 
 # ---- ack, release, touch ----

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from harness.dueqctl import NOTHING, REFUSED, USAGE, Dueqctl, pop_one
+from harness.dueqctl import NOTHING, REFUSED, USAGE, pop_one
 from harness.wait import wait_until
 
 
@@ -63,15 +63,6 @@ def test_what_a_push_does_where_its_id_lives(ctl, topic):
     assert ctl.json("push", topic, "third", "--id", "a", "-m", "replace")["existed"] is True
     assert ctl.json("get", topic, "a")["body"] == "third"
     assert "(" not in ctl.ok("push", topic, "--id", "b", "-m", "replace").text
-
-
-@pytest.mark.parametrize("options", [
-    ("--priority", "-1"), ("--priority", "4294967296"), ("--max-tries", "65535"), ("--ttl", "5"),
-    ("--backoff", "linear:1s"), ("--backoff", "fixed"), ("--mode", "maybe", "--id", "a"),
-    ("--mode", "replace")])
-def test_rules_that_are_none_ask_no_node(options):
-    done = Dueqctl("http://127.0.0.1:9")("push", "t", "x", *options)
-    assert done.code == USAGE and done.out == b"" and done.err.startswith(b"dueqctl: ")
 
 
 # ---- dead ----
@@ -231,15 +222,6 @@ def test_the_topics_that_have_settings_are_listed(ctl, topic):
     assert [topic + "-b", "yes"] in lines
     names = [each["topic"] for each in ctl.json("topic", "show")["topics"]]
     assert {topic + "-a", topic + "-b"} <= set(names) and names == sorted(names)
-
-
-@pytest.mark.parametrize("words", [
-    ("set", "t"), ("set", "t", "ttr"), ("set", "t", "ttr=5"), ("set", "t", "colour=red"),
-    ("set", "t", "history=on"), ("set", "t", "priority="), ("unset", "t"), ("unset", "t", "ttr=1s"),
-    ("show", "t", "ttr"), ("forget", "t")])
-def test_settings_used_wrongly_ask_no_node(words):
-    done = Dueqctl("http://127.0.0.1:9")("topic", *words)
-    assert done.code == USAGE and done.out == b"" and done.err.startswith(b"dueqctl: ")
 
 
 def test_a_paused_topic_hands_out_nothing_until_it_is_resumed(ctl, topic):

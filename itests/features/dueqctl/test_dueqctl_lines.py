@@ -2,13 +2,11 @@
 
 import json
 import os
-import pty
 import signal
-import subprocess
 
 import pytest
 
-from harness.dueqctl import DONE, NOTHING, REFUSED, UNKNOWN, USAGE, Dueqctl, environment, program
+from harness.dueqctl import DONE, NOTHING, REFUSED, UNKNOWN, USAGE, Dueqctl, on_terminal
 from harness.wait import PATIENCE_S, wait_until
 
 
@@ -89,28 +87,15 @@ def test_lines_that_may_be_in_are_named_and_nothing_more_is_sent(make_node):
 
 
 def test_progress_is_shown_to_people_who_wait(ctl, topic):
-    people, terminal = pty.openpty()
-
-    with subprocess.Popen([program(), "push", topic, "--lines"], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, stderr=terminal,
-                          env=environment(ctl.url)) as process:
-        os.close(terminal)
-        os.set_blocking(people, False)
-        shown = bytearray()
-
+    with on_terminal(ctl.url, "push", topic, "--lines", ends=("stderr",)) as (process, person):
         def is_shown():
             process.stdin.write(b"line\n")
             process.stdin.flush()
-            try:
-                shown.extend(os.read(people, 65536))
-            except BlockingIOError:
-                pass
-            return b" lines, " in shown
+            return person.sees(" lines, ")
 
         wait_until(is_shown, "progress is shown")
         out, _ = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == DONE and out.endswith(b" pushed\n")
-    os.close(people)
 
 
 @pytest.mark.parametrize("name", ["INT", "TERM"])

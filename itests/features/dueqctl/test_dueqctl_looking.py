@@ -3,11 +3,10 @@
 import http.client
 import json
 import os
-import pty
 import re
 import subprocess
 
-from harness.dueqctl import DONE, Dueqctl, environment, program
+from harness.dueqctl import DONE, Dueqctl, environment, on_terminal, program
 from harness.wait import PATIENCE_S, wait_until
 
 
@@ -70,12 +69,8 @@ def test_stats_of_all_are_sums(make_node):
 def test_numbers_have_separators_on_a_terminal_only(ctl, topic):
     ctl.ok("push", topic, "--lines", stdin=b"x\n" * 1234)
     assert " 1234 " in ctl.ok("stats", topic).text
-    people, terminal = pty.openpty()
-    subprocess.run([program(), "stats", topic], stdout=terminal, check=True,
-                   env=environment(ctl.url), timeout=PATIENCE_S)
-    assert b" 1,234 " in os.read(people, 65536)
-    os.close(people)
-    os.close(terminal)
+    with on_terminal(ctl.url, "stats", topic, ends=("stdout",)) as (_, person):
+        person.waits_for(" 1,234 ")
 
 
 # ---- status ----

@@ -2,17 +2,12 @@
 interrupt. The API's answers are made up here, so that they never end."""
 
 import json
-import os
-import pty
 import signal
-import subprocess
-from contextlib import contextmanager
 
 import pytest
 
 from harness.canned import reply, server
-from harness.dueqctl import DONE, REFUSED, UNKNOWN, USAGE, Dueqctl, environment, program
-from harness.wait import wait_until
+from harness.dueqctl import DONE, REFUSED, UNKNOWN, USAGE, Dueqctl, on_terminal
 
 COUNTS = reply(b"200 OK", b'{"topic":"t","delayed":3,"ready":1000000000,"reserved":0,"dead":2}')
 
@@ -24,42 +19,6 @@ def swept(count, has_more):
 
 def bodies(requests):
     return [json.loads(request.split(b"\r\n\r\n")[1] or b"null") for request in requests]
-
-
-class Person:
-    """A terminal with somebody in front of it."""
-
-    def __init__(self, people):
-        self._people, self.shown = people, ""
-
-    def sees(self, text):
-        try:
-            self.shown += os.read(self._people, 65536).decode()
-        except (BlockingIOError, OSError):
-            pass
-        return text in self.shown
-
-    def waits_for(self, text):
-        wait_until(lambda: self.sees(text), f"the terminal shows '{text}'")
-
-    def types(self, keys):
-        os.write(self._people, keys.encode())
-
-
-@contextmanager
-def on_terminal(url, *words):
-    """The process, and who sees its stderr and types its stdin."""
-    people, terminal = pty.openpty()
-    os.set_blocking(people, False)
-    with subprocess.Popen([program(), *words], stdin=terminal, stdout=subprocess.PIPE,
-                          stderr=terminal, env=environment(url)) as process:
-        os.close(terminal)
-        try:
-            yield process, Person(people)
-        finally:
-            process.kill()
-            process.wait()
-            os.close(people)
 
 
 @pytest.mark.parametrize("yes", ["y\n", "Y\n", "yes\n", "Yes\n"])
@@ -237,23 +196,3 @@ def test_what_was_not_understood_is_told_in_words_that_help():
     assert "--before" in ctl("kick", "t").complaint
     assert ("'gone' is not one of delayed, ready, reserved, dead, or several with commas between"
             in ctl("purge", "t", "--state", "gone").complaint)
-
-
-@pytest.mark.parametrize("words", [("topic", "set", "t", "ttr=1s"), ("topic", "unset", "t", "ttr"),
-                                   ("pause", "t"), ("resume", "t")])
-def test_where_settings_may_have_changed_the_advice_is_to_look_at_them(words):
-    unknown = reply(b"504 Gateway Timeout", b'{"error":{"code":"unknown","message":"away"}}')
-    with server([unknown]) as url:
-        done = Dueqctl(url)(*words)
-    assert done.code == UNKNOWN
-    assert "dueqctl topic show" in done.complaint and "dueqctl get" not in done.complaint
-
-
-@pytest.mark.parametrize("words", [
-    ("kick", "t"), ("kick", "t", "1", "--all"), ("kick", "t", "--all", "--count", "1"),
-    ("kick", "t", "--count", "0"), ("kick", "t", "--since", "soon"), ("purge", "t"),
-    ("purge", "t", "--state", "gone"), ("purge", "t", "--state", "ready,dead", "--since", "1h"),
-    ("purge", "t", "more", "--state", "dead")])
-def test_kick_and_purge_used_wrongly_ask_no_node(words):
-    done = Dueqctl("http://127.0.0.1:9")(*words)
-    assert done.code == USAGE and done.out == b"" and done.err.startswith(b"dueqctl: ")

@@ -15,7 +15,7 @@ from harness.wait import PATIENCE_S
 WRITES = [("push", "t", "x"), ("pop", "t"), ("ack", "t", "1", "2"), ("release", "t", "1", "2"),
           ("touch", "t", "1", "2"), ("bury", "t", "1", "2"), ("cancel", "t", "1"), ("kick", "t", "1"),
           ("kick", "t", "--count", "5"), ("run", "t", "1"), ("reschedule", "t", "1", "--delay", "1s"),
-          ("topic", "set", "t", "ttr=5s"), ("pause", "t"), ("resume", "t")]
+          ("topic", "set", "t", "ttr=5s"), ("topic", "unset", "t", "ttr"), ("pause", "t"), ("resume", "t")]
 QUESTIONS = [("get", "t", "1"), ("topics",), ("stats",), ("stats", "t"), ("status",), ("tail",),
              ("list", "t"), ("trace", "t", "1"), ("topic", "show"), ("topic", "show", "t"),
              ("purge", "t", "--state", "dead"), ("kick", "t", "--all")]
@@ -38,7 +38,8 @@ def test_a_change_that_is_not_answered_may_have_happened(words):
     assert done.code == UNKNOWN and done.out == b""
     is_of_settings = words[0] in ("topic", "pause", "resume")
     assert "may have happened" in done.complaint
-    assert ("dueqctl topic show" if is_of_settings else "dueqctl get") in done.complaint
+    assert ("dueqctl topic show" in done.complaint) == is_of_settings
+    assert ("dueqctl get" in done.complaint) != is_of_settings
     assert len(requests) == 1, "it was sent once"
 
 
@@ -140,8 +141,7 @@ def test_the_address_comes_from_the_option_then_the_environment(node):
     assert Dueqctl(bad)("status").code == UNREACHABLE
 
 
-def test_proxies_of_the_environment_are_not_asked(node):
-    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+def test_proxies_of_the_environment_are_not_asked(ctl):
     assert ctl("status", http_proxy="http://127.0.0.1:9", ALL_PROXY="http://127.0.0.1:9").code == DONE
 
 
@@ -176,12 +176,37 @@ def test_what_asks_no_node_needs_no_address(words):
 
 @pytest.mark.parametrize("words", [
     ("push", ""), ("push", "t", "--id", ""), ("pop", "t", ""), ("get", "t", ""),
-    ("ack", "t", "1", ""), ("cancel", "t", "1", ""), ("stats", ""), ("tail", "")])
-def test_no_topic_id_or_lease_is_empty(words):
+    ("ack", "t", "1", ""), ("cancel", "t", "1", ""), ("stats", ""), ("tail", ""),
+    ("forget", ""), ("switchover", "--to", ""), ("failover", "--force", "-t", "")])
+def test_no_topic_id_lease_or_node_is_empty(words):
     requests = []
     with server(None, requests) as url:
-        assert Dueqctl(url)(*words).code == USAGE
-    assert requests == []
+        done = Dueqctl(url)(*words)
+    assert done.code == USAGE and requests == []
+    assert f"{words[0]}: " in done.complaint and "the name of a node is empty" in done.complaint
+
+
+@pytest.mark.parametrize("line", [
+    "push", "push t body more", "push t --delay 10", "push t --delay -1s", "push t --delay 3653d",
+    "push t --ttr 8d", "push t --at tomorrow", "push t --at 1796115600",
+    "push t --delay 1s --at 2036-12-01T09:00Z", "push t body --file /dev/null",
+    "push t body --lines", "push t --lines --id x", "push t --no-such", "push t -x",
+    "push t x --priority -1", "push t x --priority 4294967296", "push t x --max-tries 65535",
+    "push t x --ttl 5", "push t x --backoff linear:1s", "push t x --backoff fixed",
+    "push t x --mode maybe --id a", "push t x --mode replace",
+    "pop", "pop t --count 0", "pop t --count 65", "pop t --wait 61m", "pop t --wait 5",
+    "pop t --json --body-only", "pop" + " t" * 65,
+    "kick t", "kick t 1 --all", "kick t --all --count 1", "kick t --count 0", "kick t --since soon",
+    "purge t", "purge t --state gone", "purge t --state ready,dead --since 1h",
+    "purge t more --state dead",
+    "topic set t", "topic set t ttr", "topic set t ttr=5", "topic set t colour=red",
+    "topic set t history=on", "topic set t priority=", "topic unset t", "topic unset t ttr=1s",
+    "topic show t ttr", "topic forget t",
+    "cluster", "cluster stop", "fence x", "forget", "failover", "failover --to b", "nodes x"])
+def test_what_is_used_wrongly_asks_no_node_and_shows_the_way_to_the_help(line):
+    done = Dueqctl("http://127.0.0.1:9")(*line.split())
+    assert done.code == USAGE and done.out == b"" and done.complaint.startswith("dueqctl: ")
+    assert "--help" in done.complaint
 
 
 def test_words_of_the_command_line_are_escaped_in_messages():
@@ -191,8 +216,7 @@ def test_words_of_the_command_line_are_escaped_in_messages():
 
 # ---- output that cannot be written ----
 
-def test_head_ends_it_quietly(node):
-    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+def test_head_ends_it_quietly(node, ctl):
     with node.python_client() as client:
         for number in range(1500):
             client.push(f"pipe-{number}-" + "x" * 150, f"pipe-{number}")
@@ -203,8 +227,7 @@ def test_head_ends_it_quietly(node):
         assert process.wait(PATIENCE_S) == -signal.SIGPIPE and process.stderr.read() == b""
 
 
-def test_output_that_the_shell_has_closed_is_no_success(node):
-    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+def test_output_that_the_shell_has_closed_is_no_success(ctl):
     ctl.ok("push", "closed", "x", "--id", "a")
     done = subprocess.run(["bash", "-c", '"$0" pop closed --ack >&-', program()], check=False,
                           stderr=subprocess.PIPE, env=environment(ctl.url), timeout=PATIENCE_S)
@@ -212,35 +235,25 @@ def test_output_that_the_shell_has_closed_is_no_success(node):
     assert ctl.json("get", "closed", "a")["state"] == "reserved"
 
 
-def test_a_full_disk_is_no_success(node):
-    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
-    with open("/dev/full", "wb") as full:
-        for words in (("status",), ("help",), ("topics", "--json")):
-            done = subprocess.run([program(), *words], stdout=full, stderr=subprocess.PIPE,
-                                  env=environment(ctl.url), check=False, timeout=PATIENCE_S)
-            assert done.returncode == REFUSED and b"cannot be written" in done.stderr
+def test_a_full_disk_is_no_success(ctl):
+    for words in (("status",), ("help",), ("topics", "--json")):
+        done = ctl.on_full_disk(*words)
+        assert done.code == REFUSED and "cannot be written" in done.complaint
 
 
 @pytest.mark.parametrize("size", [8, 4096, 5000, 100000])
 @pytest.mark.parametrize("form", ["--body-only", "--json", "--count=2"])
-def test_a_job_that_could_not_be_printed_is_not_acknowledged(node, topic, size, form):
-    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+def test_a_job_that_could_not_be_printed_is_not_acknowledged(ctl, topic, size, form):
     ctl.ok("push", topic, "-", "--id", "a", stdin=b"x" * size)
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run([program(), "pop", topic, "--ack", form], stdout=full,
-                              stderr=subprocess.PIPE, env=environment(ctl.url), check=False,
-                              timeout=PATIENCE_S)
-    assert done.returncode == UNKNOWN and b"not acknowledged" in done.stderr
+    done = ctl.on_full_disk("pop", topic, "--ack", form)
+    assert done.code == UNKNOWN and "not acknowledged" in done.complaint
     assert ctl.json("get", topic, "a")["state"] == "reserved"
 
 
-def test_a_change_whose_output_is_lost_has_happened_all_the_same(node, topic):
-    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+def test_a_change_whose_output_is_lost_has_happened_all_the_same(ctl, topic):
     for words in (("push", topic, "x", "--id", "a"), ("cancel", topic, "a")):
-        with open("/dev/full", "wb") as full:
-            done = subprocess.run([program(), *words], stdout=full, stderr=subprocess.PIPE,
-                                  env=environment(ctl.url), check=False, timeout=PATIENCE_S)
-        assert done.returncode == UNKNOWN and b"has happened" in done.stderr
+        done = ctl.on_full_disk(*words)
+        assert done.code == UNKNOWN and "has happened" in done.complaint
     assert ctl("get", topic, "a").code == NOTHING
 
 
@@ -249,21 +262,18 @@ def test_nothing_has_happened_where_nothing_was_popped_or_pushed(make_node):
     ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
     for words, lines in ((("pop", "none", "--json"), b""),
                          (("push", "none", "--lines"), b"x" * 2000 + b"\n")):
-        with open("/dev/full", "wb") as full:
-            done = subprocess.run([program(), *words], input=lines, stdout=full,
-                                  stderr=subprocess.PIPE, env=environment(ctl.url), check=False,
-                                  timeout=PATIENCE_S)
-        assert done.returncode == REFUSED and b"cannot be written" in done.stderr
-        assert b"has happened" not in done.stderr
+        done = ctl.on_full_disk(*words, stdin=lines)
+        assert done.code == REFUSED and "cannot be written" in done.complaint
+        assert "has happened" not in done.complaint
 
 
-def test_a_folder_is_no_body(tmp_path):
-    done = Dueqctl("http://127.0.0.1:9")("push", "t", "--file", tmp_path)
-    assert done.code == USAGE and done.complaint == f"dueqctl: {tmp_path}: Is a directory\n"
+def test_what_is_no_file_is_no_body(tmp_path):
+    for path, reason in ((tmp_path, "Is a directory"), ("/no/such/file", "No such file or directory")):
+        done = Dueqctl("http://127.0.0.1:9")("push", "t", "--file", path)
+        assert done.code == USAGE and done.complaint == f"dueqctl: {path}: {reason}\n"
 
 
-def test_a_closed_input_is_no_empty_body(node, topic):
-    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+def test_a_closed_input_is_no_empty_body(ctl, topic):
     for words in ("push TOPIC -", "push TOPIC --lines", "cancel TOPIC -"):
         command = f'"$0" {words.replace("TOPIC", topic)} <&-'
         done = subprocess.run(["bash", "-c", command, program()], capture_output=True,

@@ -9,11 +9,6 @@ from harness.wait import wait_until
 
 
 @pytest.fixture
-def redis(make_redis):
-    return make_redis(appendonly="yes", appendfsync="always")
-
-
-@pytest.fixture
 def node(make_node, redis):
     node = make_node({"store.redis": redis.address, "store.command_timeout": "500ms",
                       "store.hold": "60s", "store.breaker.after": "60s",

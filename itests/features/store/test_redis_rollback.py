@@ -13,11 +13,6 @@ COUNTED = "jobs are left"
 
 
 @pytest.fixture
-def redis(make_redis):
-    return make_redis(appendonly="yes", appendfsync="always")
-
-
-@pytest.fixture
 def node(make_node, redis):
     node = make_node({"store.redis": redis.address, "log.format": "json", "store.hold": "60s"})
     return node.start()

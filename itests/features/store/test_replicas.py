@@ -1,14 +1,12 @@
 """store.min_replicas: a push, an ack or a cancel is answered when replicas have it, too."""
 
-import itertools
-import threading
-
 import pytest
 
 from harness.background import in_background
-from harness.gmq import GmqError, LostConnection
+from harness.gmq import GmqError
 from harness.http_api import Refused, new_job, refused
 from harness.ports import free_port
+from harness.producers import Producers
 from harness.process import frozen
 from harness.sentinel import SentinelSet
 from harness.wait import wait_until
@@ -81,44 +79,10 @@ def jobs_on(server):
 
 # ---- safe ----
 
-class Producers:
-    """Push from several connections until the node is gone, or stop()."""
-
-    def __init__(self, node, count=8):
-        self.pushed = []
-        self._node, self._is_over = node, threading.Event()
-        self._threads = [threading.Thread(target=self._run, args=(number,))
-                         for number in range(count)]
-        for thread in self._threads:
-            thread.start()
-
-    def _run(self, name):
-        with self._node.python_client() as client:
-            for number in itertools.count():
-                if self._is_over.is_set():
-                    return
-                try:
-                    client.push(TOPIC, id=f"{name}-{number}", delay=3600)
-                except GmqError:
-                    continue
-                except LostConnection:
-                    return
-                self.pushed.append(f"{name}-{number}")
-
-    def wait_more(self, count):
-        target = len(self.pushed) + count
-        wait_until(lambda: len(self.pushed) >= target, "much is pushed")
-
-    def stop(self):
-        self._is_over.set()
-        for thread in self._threads:
-            thread.join()
-
-
 def test_all_that_was_acknowledged_is_on_the_replica(master, make_redis, start):
     replica = replica_of(master, make_redis)
     node = start(LATE)
-    producers = Producers(node)
+    producers = Producers(node, TOPIC, count=8, is_patient=True)
     producers.wait_more(500)
     master.destroy()
     node.destroy()
@@ -130,7 +94,7 @@ def test_all_that_was_acknowledged_outlives_a_failover(tmp_path, make_node):
     watched = SentinelSet(tmp_path / "watched", appendonly="yes", appendfsync="always")
     try:
         node = make_node({"store.redis": watched.start().url, "store.min_replicas": 1}).start()
-        producers = Producers(node)
+        producers = Producers(node, TOPIC, count=8, is_patient=True)
         producers.wait_more(300)
         killed = watched.kill_master()
         producers.wait_more(300)
@@ -219,19 +183,6 @@ def test_a_push_waits_no_longer_than_it_takes(master, make_redis, start):
 def push_one(node):
     with node.api() as api:
         return api.push(TOPIC, id="slow")
-
-
-def test_a_node_that_stops_waits_for_those_who_wait(master, make_redis, start):
-    replica = replica_of(master, make_redis)
-    node = start("1s")
-    with frozen(replica.process.pid):
-        with node.python_client() as client:
-            waiting = in_background(lambda: client.push(TOPIC, id="late"))
-            wait_until(lambda: master.client().info("clients")["blocked_clients"] == 1,
-                       "it waits")
-            node.stop()
-            with pytest.raises(GmqError, match=f"unknown: {WORD}"):
-                waiting.result(20)
 
 
 def test_a_master_that_comes_back_is_waited_for_again(master, make_redis, start):

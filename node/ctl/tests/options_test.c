@@ -13,15 +13,15 @@ enum { NAME, COUNT, WAIT, AT, LOUD, SINCE, MODE, STATES, BACKOFF };
 static const char *const colours[] = {"red", "green", "blue", NULL};
 
 static const struct option_row rows[] = {
-    [NAME] = {"name", 'n', OPTION_TEXT, "NAME", "a name", 0, 0, NULL},
-    [COUNT] = {"count", 'c', OPTION_COUNT, "N", "a number", 1, 64, NULL},
-    [WAIT] = {"wait", 0, OPTION_DURATION, "DURATION", "a duration", 0, 60000, NULL},
-    [AT] = {"at", 'a', OPTION_MOMENT, "TIME", "a time", 0, 0, NULL},
-    [LOUD] = {"loud", 'l', OPTION_FLAG, NULL, "a flag", 0, 0, NULL},
-    [SINCE] = {"since", 0, OPTION_PAST, "TIME", "a time", 0, 0, NULL},
-    [MODE] = {"mode", 'm', OPTION_CHOICE, "MODE", "a word", 0, 0, colours},
-    [STATES] = {"states", 's', OPTION_CHOICES, "STATES", "words", 0, 0, colours},
-    [BACKOFF] = {"backoff", 0, OPTION_BACKOFF, "BACKOFF", "a backoff", 0, 0, NULL},
+    [NAME] = {"name", 'n', OPTION_TEXT, "NAME", .text = "a name"},
+    [COUNT] = {"count", 'c', OPTION_COUNT, "N", "a number", 1, .max = 64},
+    [WAIT] = {"wait", 0, OPTION_DURATION, "DURATION", "a duration", .max = 60000},
+    [AT] = {"at", 'a', OPTION_MOMENT, "TIME", .text = "a time"},
+    [LOUD] = {"loud", 'l', OPTION_FLAG, NULL, .text = "a flag"},
+    [SINCE] = {"since", 0, OPTION_PAST, "TIME", .text = "a time"},
+    [MODE] = {"mode", 'm', OPTION_CHOICE, "MODE", "a word", .choices = colours},
+    [STATES] = {"states", 's', OPTION_CHOICES, "STATES", "words", .choices = colours},
+    [BACKOFF] = {"backoff", 0, OPTION_BACKOFF, "BACKOFF", .text = "a backoff"},
     {0},
 };
 

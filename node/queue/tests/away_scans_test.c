@@ -235,13 +235,35 @@ static void so_it_is_for_a_node_alone(void **state)
     check_away_and_back();
 }
 
-static void so_it_is_where_all_nodes_scan(void **state)
+static void share_alone(void)
 {
     const struct bytes self = fixture_options().node;
     const struct shares_view view = {.number = 1, .nodes = &self, .count = 1};
 
     queue_share(f.q, &view);
+}
+
+static void so_it_is_where_all_nodes_scan(void **state)
+{
+    share_alone();
     check_away_and_back();
+}
+
+/* The store does not name it: what is not away then is within reach. */
+static void one_that_comes_back_with_the_store_is_scanned_where_all_nodes_scan(void **state)
+{
+    share_alone();
+    memory_store_take_away(f.ms, AWAY);
+    fixture_turn(&f);
+    memory_store_take_down(f.ms);
+    fixture_turn(&f);
+    memory_store_give_back(f.ms, AWAY);
+    memory_store_bring_up(f.ms);
+    fixture_turn(&f);
+    push_to_all(500);
+    fixture_advance(&f, 5000);
+    fixture_advance(&other, 5000);
+    assert_int_equal(state_in(AWAY), JOB_READY);
 }
 
 static void what_was_away_before_it_shares_is_not_scanned(void **state)
@@ -272,6 +294,7 @@ int main(void)
         TEST(the_store_that_comes_up_again_says_what_is_still_away),
         TEST(so_it_is_for_a_node_alone),
         TEST(so_it_is_where_all_nodes_scan),
+        TEST(one_that_comes_back_with_the_store_is_scanned_where_all_nodes_scan),
         TEST(what_was_away_before_it_shares_is_not_scanned),
     };
 

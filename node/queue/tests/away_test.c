@@ -267,6 +267,22 @@ static void a_census_under_way_does_not_wait_for_the_bucket(void **state)
     assert_int_equal(call.status, STATUS_OK);
 }
 
+static void a_census_leaves_out_a_bucket_that_goes_before_its_turn(void **state)
+{
+    struct census_call call = {
+        .wait_ms = 60000, .on_done = on_counted, .status = STATUS_UNKNOWN};
+
+    memory_store_hold(f.ms);
+    queue_census(f.q, &call);
+    memory_store_take_away(f.ms, AWAY + 1);
+    fixture_turn(&f);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(call.status, STATUS_OK);
+    assert_false(call.last->is_whole);
+    memory_store_give_back(f.ms, AWAY + 1);
+}
+
 /* ---- ids ---- */
 
 static bool is_acked;
@@ -346,6 +362,7 @@ int main(void)
         TEST(a_push_within_reach_asks_for_no_settings_though_a_bucket_was_never_read),
         TEST(the_census_counts_what_is_within_reach_and_says_so),
         TEST(a_census_under_way_does_not_wait_for_the_bucket),
+        TEST(a_census_leaves_out_a_bucket_that_goes_before_its_turn),
         TEST(an_id_is_found_within_reach),
         TEST(an_id_that_is_not_found_is_looked_for_in_the_bucket_that_is_away),
         TEST(what_is_within_reach_is_mended),

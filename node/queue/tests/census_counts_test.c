@@ -10,6 +10,13 @@
 #include "base/crc16.h"
 #include "node/queue/tests/fixtures/census_fixture.h"
 
+static int set_up_wide(void **state)
+{
+    fixture_start(&f, 20);
+    fixture_turn(&f);
+    return 0;
+}
+
 /* ---- topics ---- */
 
 static void set_topics_max(unsigned topics)
@@ -96,7 +103,7 @@ static void all_buckets_are_summed_up(void **state)
     struct asked a = {0};
     char topic[16];
 
-    for (unsigned i = 0; i < 200; i++) { /* more than a page in each bucket */
+    for (unsigned i = 0; i < 600; i++) { /* more than a page in each bucket */
         snprintf(topic, sizeof(topic), "topic%u", i);
         push(&f, topic, "1", 0, 0);
         if (i < 40)
@@ -105,13 +112,13 @@ static void all_buckets_are_summed_up(void **state)
     fixture_advance(&f, 300);
     ask_and_turn(&a);
     assert_int_equal(a.status, STATUS_OK);
-    assert_int_equal(a.census.topics, 200);
-    assert_int_equal(a.census.looked_at, 200);
-    assert_int_equal(a.census.total.ready, 200);
+    assert_int_equal(a.census.topics, 600);
+    assert_int_equal(a.census.looked_at, 600);
+    assert_int_equal(a.census.total.ready, 600);
     assert_int_equal(a.census.total.delayed, 40);
     assert_int_equal(a.census.total.oldest_ready_ms, 300);
     assert_int_equal(a.census.total.next_due_ms, 700);
-    assert_int_equal(a.census.top_count, 200);
+    assert_int_equal(a.census.top_count, 600);
     assert_true(a.census.is_whole);
 }
 
@@ -165,31 +172,39 @@ static void where_there_are_too_many_each_bucket_is_looked_into(void **state)
     assert_looks_at(1000, 400, true);
 }
 
-static void a_few_buckets_at_a_time_and_each_once(void **state)
+static void one_page_at_a_time_and_each_bucket_once(void **state)
 {
     struct asked a = {0};
 
     push_topics(300);
     memory_store_hold(f.ms);
     ask(&a, 1000);
-    fixture_turn(&f);
-    assert_int_equal(memory_store_in_flight(f.ms), CENSUS_LANES);
-    memory_store_let_go(f.ms, 3);
-    fixture_turn(&f);
-    assert_int_equal(memory_store_in_flight(f.ms), CENSUS_LANES);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    for (unsigned i = 1; i <= 20; i++) {
+        assert_int_equal(a.done, 0);
+        assert_int_equal(memory_store_in_flight(f.ms), 1);
+        assert_int_equal(pages(), i);
+        memory_store_release(f.ms, 1);
+        fixture_turn(&f);
+    }
     assert_int_equal(a.status, STATUS_OK);
     assert_int_equal(a.census.topics, 300);
     assert_int_equal(a.census.looked_at, 300);
     assert_true(a.census.is_whole);
-    assert_int_equal(pages(), 20);
 }
 
 static void what_empty_buckets_leave_later_ones_may_look_at(void **state)
 {
     fill_bucket(19, 30);
     assert_looks_at(40, 30, true); /* its own share are 2 */
+}
+
+static void buckets_out_of_reach_have_no_share(void **state)
+{
+    for (unsigned i = 0; i < 19; i++)
+        memory_store_take_away(f.ms, i);
+    fill_bucket(19, 30);
+    assert_looks_at(40, 30, false);
+    assert_int_equal(pages(), 1);
 }
 
 static void each_bucket_is_looked_into_however_few_topics_are_wanted(void **state)
@@ -268,8 +283,9 @@ int main(void)
         TEST(the_largest_topic_comes_first),
         TEST(the_largest_are_kept_and_all_are_counted),
         TEST(where_there_are_too_many_each_bucket_is_looked_into),
-        WIDE(a_few_buckets_at_a_time_and_each_once),
+        WIDE(one_page_at_a_time_and_each_bucket_once),
         WIDE(what_empty_buckets_leave_later_ones_may_look_at),
+        WIDE(buckets_out_of_reach_have_no_share),
         WIDE(each_bucket_is_looked_into_however_few_topics_are_wanted),
         WIDE(buckets_that_were_cut_off_get_what_others_left),
         TEST(the_last_topic_that_may_be_looked_at_may_be_the_last_one),

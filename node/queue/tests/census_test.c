@@ -1,4 +1,5 @@
-/* All jobs counted: calls that begin a walk, that share one, and that are rejected. */
+/* All jobs counted: calls that begin a walk, that share one, and that are rejected; and the
+ * count after a rollback of the store. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@ static void those_who_come_meanwhile_share_one_walk(void **state)
     ask(&a, 1000);
     ask(&b, 1000);
     fixture_turn(&f);
-    assert_int_equal(memory_store_in_flight(f.ms), 4); /* a page of each bucket */
+    assert_int_equal(memory_store_in_flight(f.ms), 1);
     memory_store_unhold(f.ms);
     fixture_turn(&f);
     assert_int_equal(a.status, STATUS_OK);
@@ -85,35 +86,20 @@ static void without_a_store_there_is_the_last_one_at_once(void **state)
     assert_int_equal(c.census.age_ms, FRESH_MS + 1);
 }
 
-static void a_walk_that_fails_says_so_and_the_next_begins_anew(void **state)
-{
-    struct asked a = {0}, b = {0};
-
-    memory_store_fail(f.ms, 1, STATUS_UNKNOWN, MEMORY_UNDONE);
-    ask_and_turn(&a);
-    assert_int_equal(a.status, STATUS_UNAVAILABLE); /* it was only asked */
-    ask_and_turn(&b);
-    assert_int_equal(b.status, STATUS_OK);
-    assert_int_equal(walks(), 2);
-}
-
-static void a_walk_that_fails_ends_with_the_pages_under_way(void **state)
+/* Whoever joins it shares its end. */
+static void a_walk_that_fails_asks_no_further_and_the_next_begins_anew(void **state)
 {
     struct asked a = {0}, b = {0}, c = {0};
 
     memory_store_fail(f.ms, 1, STATUS_UNKNOWN, MEMORY_UNDONE);
     memory_store_hold(f.ms);
     ask(&a, 1000);
-    memory_store_let_go(f.ms, 1);
-    fixture_turn(&f);
-    ask(&b, 1000); /* joins it, and shares its end */
-    fixture_turn(&f);
-    assert_int_equal(a.done + b.done, 0);
+    ask(&b, 1000);
     memory_store_unhold(f.ms);
     fixture_turn(&f);
-    assert_int_equal(a.status, STATUS_UNAVAILABLE);
+    assert_int_equal(a.status, STATUS_UNAVAILABLE); /* it was only asked */
     assert_int_equal(b.status, STATUS_UNAVAILABLE);
-    assert_int_equal(pages(), CENSUS_LANES); /* and no further */
+    assert_int_equal(pages(), 1);
     ask_and_turn(&c);
     assert_int_equal(c.status, STATUS_OK);
     assert_int_equal(walks(), 2);
@@ -162,23 +148,127 @@ static void stopping_cancels_and_waits_for_the_page_under_way(void **state)
     memory_store_unhold(f.ms);
     fixture_turn(&f);
     assert_true(f.is_stopped);
-    assert_int_equal(pages(), 4); /* and no further page */
+    assert_int_equal(pages(), 1); /* and no further page */
+}
+
+/* ---- counted anew after a rollback of the store ----
+ *
+ * itests/features/store/test_redis_rollback.py checks the log line. */
+
+static void fall_back(void)
+{
+    const struct store_events *events = &memory_store_port(f.ms)->events;
+
+    events->on_rollback(events->arg);
+}
+
+static void jobs_are_counted_anew_however_fresh_the_last_census_is(void **state)
+{
+    struct asked before = {0}, a = {0};
+
+    push(&f, "t", "1", 0, 0);
+    ask_and_turn(&before);
+    assert_int_equal(walks(), 1);
+    push(&f, "t", "2", 0, 0);
+    fall_back();
+    fixture_turn(&f);
+    assert_int_equal(walks(), 2);
+    ask_and_turn(&a); /* and whoever asks then shares that one */
+    assert_int_equal(walks(), 2);
+    assert_int_equal(a.census.total.ready, 2);
+}
+
+static void who_asks_meanwhile_is_not_told_what_was_before(void **state)
+{
+    struct asked before = {0}, a = {0};
+
+    ask_and_turn(&before);
+    push(&f, "t", "1", 0, 0);
+    fall_back();
+    ask_and_turn(&a);
+    assert_int_equal(a.census.total.ready, 1);
+    assert_int_equal(walks(), 2);
+}
+
+/* It may have counted some buckets before. */
+static void a_walk_that_is_under_way_is_not_the_count(void **state)
+{
+    struct asked a = {0};
+
+    push(&f, "t", "1", 0, 0);
+    memory_store_hold(f.ms);
+    ask(&a, 60000);
+    fixture_turn(&f);
+    assert_int_equal(walks(), 1);
+    fall_back();
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(walks(), 2);
+    assert_int_equal(a.done, 1);
+    assert_int_equal(a.status, STATUS_OK);
+    assert_int_equal(a.census.total.ready, 1);
+}
+
+static void nobody_is_told_of_a_walk_that_began_before(void **state)
+{
+    struct asked a = {0}, b = {0};
+    unsigned long of_a_walk;
+
+    ask_and_turn(&b);
+    of_a_walk = pages();
+    fixture_advance(&f, FRESH_MS + 1);
+    memory_store_hold(f.ms);
+    ask(&a, 60000);
+    fixture_turn(&f);
+    fall_back();
+    memory_store_release(f.ms, (unsigned)of_a_walk);
+    fixture_turn(&f);
+    assert_int_equal(a.done, 0);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(a.done, 1);
+}
+
+/* What it counts was there before the second. */
+static void a_second_fall_while_it_counts_is_counted_too(void **state)
+{
+    memory_store_hold(f.ms);
+    fall_back();
+    fixture_turn(&f);
+    fall_back();
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(walks(), 2);
+    fall_back();
+    fixture_turn(&f);
+    assert_int_equal(walks(), 3);
+}
+
+/* The tear-down waits until all have ended. */
+static void an_end_of_the_engine_ends_the_count(void **state)
+{
+    fall_back();
+    fixture_stop(&f);
 }
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-#define WIDE(name) cmocka_unit_test_setup_teardown(name, set_up_wide, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(those_who_come_meanwhile_share_one_walk),
         TEST(a_fresh_census_is_used_again_and_an_old_one_is_not),
         TEST(patience_ends_and_the_walk_goes_on),
         TEST(without_a_store_there_is_the_last_one_at_once),
-        TEST(a_walk_that_fails_says_so_and_the_next_begins_anew),
-        WIDE(a_walk_that_fails_ends_with_the_pages_under_way),
+        TEST(a_walk_that_fails_asks_no_further_and_the_next_begins_anew),
         TEST(whoever_gives_up_is_called_back_once),
         TEST(one_may_ask_again_from_the_answer),
         TEST(stopping_cancels_and_waits_for_the_page_under_way),
+        TEST(jobs_are_counted_anew_however_fresh_the_last_census_is),
+        TEST(who_asks_meanwhile_is_not_told_what_was_before),
+        TEST(a_walk_that_is_under_way_is_not_the_count),
+        TEST(nobody_is_told_of_a_walk_that_began_before),
+        TEST(a_second_fall_while_it_counts_is_counted_too),
+        TEST(an_end_of_the_engine_ends_the_count),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

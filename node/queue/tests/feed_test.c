@@ -1,4 +1,5 @@
-/* Followed deliveries: which are seen, in what order, and which are missed. */
+/* Followed deliveries: which are seen, in what order, and which are missed; and followers that
+ * leave, are refused, or are cancelled. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,9 +8,85 @@
 
 #include <stdio.h>
 
-#include "node/queue/tests/fixtures/feed_fixture.h"
+#include "node/queue/feed.h"
+#include "node/queue/tests/fixtures/queue_fixture.h"
 
 #define KEEP_MS 60000
+
+static struct fixture f;
+static struct consumer c;
+
+/* A follow and what it was shown. */
+struct follower {
+    struct follow follow;
+    unsigned done;
+    unsigned count;
+    int64_t seqs[16];
+    char ids[16][16];
+    struct feed_item last;
+    char topic[32], client[80];
+    struct follow *cancels; /* another one, when it is called back */
+};
+
+static int set_up(void **state)
+{
+    c = (struct consumer){0};
+    fixture_start_active(&f, 4);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture_end(&f);
+    return 0;
+}
+
+static void on_done(struct follow *follow)
+{
+    struct follower *w = CONTAINER_OF(follow, struct follower, follow);
+
+    w->done++;
+    w->count = follow->count;
+    for (unsigned i = 0; i < follow->count && i < 16; i++) {
+        const struct feed_item *h = &follow->items[i];
+
+        w->seqs[i] = h->seq;
+        snprintf(w->ids[i], sizeof(w->ids[i]), "%.*s", BYTES_ARG(h->id));
+        snprintf(w->topic, sizeof(w->topic), "%.*s", BYTES_ARG(h->topic));
+        snprintf(w->client, sizeof(w->client), "%.*s", BYTES_ARG(h->client));
+        w->last = *h;
+    }
+    if (w->cancels)
+        queue_follow_cancel(f.q, w->cancels);
+}
+
+static void follow(struct follower *w, int64_t wait_ms)
+{
+    w->done = w->count = 0;
+    w->follow.max = w->follow.max ? w->follow.max : 16;
+    w->follow.wait_ms = wait_ms;
+    w->follow.on_done = on_done;
+    queue_follow(f.q, &w->follow);
+    assert_int_equal(w->done, 0);
+    fixture_turn(&f);
+}
+
+/* From where the last answer ended. */
+static void follow_on(struct follower *w, int64_t wait_ms)
+{
+    w->follow.has_after = true;
+    w->follow.after = w->follow.next;
+    follow(w, wait_ms);
+}
+
+/* Pushed, and handed to `c` at once. */
+static void hand_out(const char *topic, const char *id)
+{
+    push(&f, topic, id, 0, 60000);
+    consume(&f, &c, topic, 1, 0);
+    delivered(&f, &c);
+    fixture_turn(&f);
+}
 
 /* ---- what is seen ---- */
 
@@ -243,6 +320,76 @@ static void numbers_fit_into_a_double(void **state)
     assert_true(w.follow.next < INT64_C(1) << 53);
 }
 
+/* ---- followers leave, are refused, and are cancelled ---- */
+
+static void one_who_gives_up_is_called_back_once(void **state)
+{
+    struct follower w = {0};
+
+    follow(&w, 1000);
+    queue_follow_cancel(f.q, &w.follow);
+    assert_int_equal(w.done, 0);
+    fixture_turn(&f);
+    assert_int_equal(w.follow.status, STATUS_CANCELLED);
+    hand_out("t", "1");
+    fixture_advance(&f, 1000);
+    assert_int_equal(w.done, 1);
+}
+
+static void one_may_send_another_away_who_is_about_to_be_told(void **state)
+{
+    struct follower a = {0}, b = {0};
+
+    follow(&a, 1000);
+    follow(&b, 1000);
+    a.cancels = &b.follow;
+    hand_out("t", "1");
+    assert_int_equal(a.follow.status, STATUS_OK);
+    assert_int_equal(b.follow.status, STATUS_CANCELLED);
+    assert_int_equal(b.done, 1);
+    assert_int_equal(b.count, 0);
+}
+
+static void refuses_what_makes_no_sense(void **state)
+{
+    struct follower w = {.follow.max = QUEUE_FOLLOW_MAX + 1};
+
+    follow(&w, 1000);
+    assert_int_equal(w.follow.status, STATUS_OUT_OF_RANGE);
+    w.follow.max = 1;
+    follow(&w, -1);
+    assert_int_equal(w.follow.status, STATUS_OUT_OF_RANGE);
+    w.follow.topic = BYTES("not a topic");
+    follow(&w, 1000);
+    assert_int_equal(w.follow.status, STATUS_BAD_TOPIC);
+    assert_int_equal(w.count, 0);
+}
+
+static void a_hundred_may_follow_and_no_more(void **state)
+{
+    static struct follower many[QUEUE_FOLLOWERS_MAX + 1];
+
+    for (unsigned i = 0; i <= QUEUE_FOLLOWERS_MAX; i++)
+        follow(&many[i], 1000);
+    assert_int_equal(many[QUEUE_FOLLOWERS_MAX].done, 1);
+    assert_int_equal(many[QUEUE_FOLLOWERS_MAX].follow.status, STATUS_TOO_MANY_FOLLOWERS);
+    assert_int_equal(many[0].done, 0);
+    fixture_advance(&f, 1000);
+    assert_int_equal(many[0].done, 1);
+}
+
+static void stopping_sends_all_home(void **state)
+{
+    struct follower w = {0}, late = {0};
+
+    follow(&w, 1000);
+    fixture_stop(&f);
+    follow(&late, 1000);
+    assert_int_equal(w.follow.status, STATUS_CANCELLED);
+    assert_int_equal(late.follow.status, STATUS_SHUTTING_DOWN);
+    assert_true(f.is_stopped);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -260,6 +407,11 @@ int main(void)
         TEST(whoever_comes_in_time_finds_all_remembered),
         TEST(numbers_of_another_life_are_taken_for_the_beginning),
         TEST(numbers_fit_into_a_double),
+        TEST(one_who_gives_up_is_called_back_once),
+        TEST(one_may_send_another_away_who_is_about_to_be_told),
+        TEST(refuses_what_makes_no_sense),
+        TEST(a_hundred_may_follow_and_no_more),
+        TEST(stopping_sends_all_home),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

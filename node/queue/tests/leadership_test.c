@@ -88,7 +88,7 @@ static void scans_a_bucket_only_when_it_has_the_token(void **state)
     fixture_advance(&f, 5000);
     assert_int_equal(count(OP_FENCE), BUCKETS);
     assert_int_equal(count(OP_SCAN), 0);
-    memory_store_let_go(f.ms, 1);
+    memory_store_release(f.ms, 1);
     fixture_advance(&f, 5000);
     assert_int_equal(count(OP_SCAN), 1);
     memory_store_unhold(f.ms);
@@ -276,7 +276,7 @@ static void is_drained_when_all_scans_are_answered(void **state)
     queue_deactivate(f.q);
     fixture_turn(&f);
     assert_int_equal(drained, 0);
-    memory_store_let_go(f.ms, BUCKETS - 1);
+    memory_store_release(f.ms, BUCKETS - 1);
     fixture_turn(&f);
     assert_int_equal(drained, 0);
     memory_store_unhold(f.ms);
@@ -372,7 +372,7 @@ static void on_ended(struct adoption *adoption)
 
 static void let_go(struct fixture *node)
 {
-    memory_store_let_go(node->ms, 1);
+    memory_store_release(node->ms, 1);
     fixture_turn(node);
 }
 
@@ -559,7 +559,7 @@ static void a_bucket_that_never_answers_well_holds_up_no_refusal(void **state)
     memory_store_hold(f.ms);
     lead(&f, FIRST);
     fixture_turn(&f);
-    memory_store_let_go(f.ms, BUCKETS / 2 - 1); /* all of its own but one have answered */
+    memory_store_release(f.ms, BUCKETS / 2 - 1); /* all of its own but one have answered */
     fixture_turn(&f);
     assert_int_equal(count(OP_FENCE) - before, BUCKETS / 2);
     fixture_advance(&f, LED_RETRY_MS);

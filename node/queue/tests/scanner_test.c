@@ -74,7 +74,7 @@ static void hears_of_an_earlier_job_while_it_scans(void **state)
     fixture_advance(&f, 1000); /* all buckets are being scanned */
     call.op.in.push.delay_ms = 50;
     submit(&f, &call, OP_PUSH, "t", "1", 0);
-    memory_store_let_go(f.ms, 5); /* with a look at settings */
+    memory_store_release(f.ms, 5); /* with a look at settings */
     fixture_turn(&f);
     memory_store_unhold(f.ms);
     fixture_advance(&f, 50);

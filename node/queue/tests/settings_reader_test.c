@@ -53,7 +53,7 @@ static void the_node_that_changes_them_knows_with_the_answer(void **state)
         (struct topic_settings){.set = SETTING_BIT(TTR), .ttr_ms = 77};
     submit(&f, &call, OP_CONFIGURE, "t", "", 0);
     assert_int_equal(settings_at(&f, "t").ttr_ms, 60000);
-    memory_store_let_go(f.ms, 1); /* not what is read because of the news */
+    memory_store_release(f.ms, 1); /* not what is read because of the news */
     fixture_turn(&f);
     assert_int_equal(settings_at(&f, "t").ttr_ms, 77);
     memory_store_unhold(f.ms);

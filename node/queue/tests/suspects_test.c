@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "node/queue/reconciler.h"
+#include "node/queue/audit.h"
 
 static struct suspects ss;
 

@@ -5,7 +5,104 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/fixtures/sweeps_fixture.h"
+#include "node/queue/sweeps.h"
+#include "node/queue/tests/fixtures/queue_fixture.h"
+
+#define ALL_STATES (1u << JOB_DELAYED | 1u << JOB_READY | 1u << JOB_RESERVED | 1u << JOB_DEAD)
+
+static struct fixture f;
+
+/* A sweep and what came of it. */
+struct broom {
+    struct sweep sweep;
+    unsigned done;
+    enum status status;
+    uint64_t count;
+    bool has_more;
+};
+
+static int set_up(void **state)
+{
+    fixture_start(&f, 4);
+    fixture_turn(&f);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture_end(&f);
+    return 0;
+}
+
+static void on_swept(struct sweep *sweep)
+{
+    struct broom *broom = CONTAINER_OF(sweep, struct broom, sweep);
+
+    broom->done++;
+    broom->status = sweep->status;
+    broom->count = sweep->count;
+    broom->has_more = sweep->has_more;
+}
+
+/* Of topic t; `sweep` until it is done. */
+static void begin(struct broom *broom, enum op_verb verb, unsigned states)
+{
+    broom->sweep.topic = BYTES("t");
+    broom->sweep.verb = verb;
+    broom->sweep.states = states;
+    broom->sweep.on_done = on_swept;
+    queue_sweep(f.q, &broom->sweep);
+    assert_int_equal(broom->done, 0); /* never from inside the call */
+}
+
+static void sweep(struct broom *broom, enum op_verb verb, unsigned states)
+{
+    begin(broom, verb, states);
+    fixture_turn(&f);
+    assert_int_equal(broom->done, 1);
+}
+
+static void push_many(unsigned count, int64_t delay_ms)
+{
+    for (unsigned i = 0; i < count; i++)
+        assert_int_equal(push(&f, "t", "", delay_ms, 5000), STATUS_OK);
+}
+
+static void bury_many(unsigned count)
+{
+    struct consumer c = {0};
+
+    push_many(count, 0);
+    for (unsigned i = 0; i < count; i++) {
+        struct call call = {0};
+
+        consume(&f, &c, "t", 1, 0);
+        assert_int_equal(submit(&f, &call, OP_BURY, "t", c.ids[0], c.stamps[0]), STATUS_OK);
+        delivered(&f, &c);
+    }
+}
+
+static struct call stats(void)
+{
+    struct call call = {0};
+
+    assert_int_equal(submit(&f, &call, OP_STATS, "t", "", 0), STATUS_OK);
+    return call;
+}
+
+/* On a store that takes 30 ms for the first chunk of a purge. */
+static void begin_slowly(struct broom *broom)
+{
+    broom->sweep.limit = 2000;
+    push_many(2000, 0);
+    memory_store_hold(f.ms);
+    begin(broom, OP_PURGE, 1u << JOB_READY);
+    fixture_advance(&f, 30);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+}
+
+/* ---- sweeps that are done ---- */
 
 static void purges_thousands_in_chunks(void **state)
 {
@@ -129,7 +226,7 @@ static void without_a_limit_takes_as_many_as_there_were(void **state)
     memory_store_hold(f.ms);
     begin(&broom, OP_PURGE, 1u << JOB_READY);
     for (unsigned i = 0; i < 20 && !broom.done; i++) {
-        memory_store_let_go(f.ms, 1);
+        memory_store_release(f.ms, 1);
         fixture_turn(&f);
         for (unsigned j = 0; j < 500; j++)
             push(&other, "t", "", 0, 5000);
@@ -150,7 +247,7 @@ static void one_chunk_is_on_its_way_at_a_time(void **state)
     for (unsigned i = 1; !broom.done; i++) {
         assert_int_equal(memory_store_in_flight(f.ms), 1);
         assert_int_equal(memory_store_count(f.ms, OP_PURGE), i);
-        memory_store_let_go(f.ms, 1);
+        memory_store_release(f.ms, 1);
         fixture_turn(&f);
     }
     memory_store_unhold(f.ms);
@@ -169,6 +266,172 @@ static void rests_for_as_long_as_a_chunk_took(void **state)
     assert_int_equal(broom.count, 2000);
 }
 
+/* ---- sweeps that end before they are done, or do not begin ---- */
+
+static void one_that_is_cancelled_while_it_rests_ends_with_the_rest(void **state)
+{
+    struct broom broom = {0};
+
+    begin_slowly(&broom);
+    queue_sweep_cancel(f.q, &broom.sweep);
+    fixture_advance(&f, 30);
+    assert_int_equal(broom.done, 1);
+    assert_int_equal(broom.status, STATUS_CANCELLED);
+    assert_int_equal(memory_store_count(f.ms, OP_PURGE), 1);
+}
+
+static void a_cancelled_one_ends_with_the_chunk_on_its_way(void **state)
+{
+    struct broom broom = {0};
+
+    push_many(2000, 0);
+    memory_store_hold(f.ms);
+    begin(&broom, OP_PURGE, 1u << JOB_READY);
+    memory_store_release(f.ms, 1); /* the count; the first chunk is on its way */
+    fixture_turn(&f);
+    queue_sweep_cancel(f.q, &broom.sweep);
+    fixture_turn(&f);
+    assert_int_equal(broom.done, 0);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(broom.done, 1);
+    assert_int_equal(broom.status, STATUS_CANCELLED);
+    assert_int_equal(memory_store_count(f.ms, OP_PURGE), 1);
+    assert_true(broom.count > 0);
+    assert_int_equal(stats().ready, 2000 - broom.count);
+}
+
+static void one_that_is_cancelled_while_it_counts_what_is_left_says_so(void **state)
+{
+    struct broom broom = {.sweep.limit = 1};
+
+    push_many(1, 0);
+    memory_store_hold(f.ms);
+    begin(&broom, OP_PURGE, 1u << JOB_READY | 1u << JOB_DEAD);
+    memory_store_release(f.ms, 1); /* the chunk; who counts the dead is on his way */
+    fixture_turn(&f);
+    assert_int_equal(memory_store_count(f.ms, OP_STATS), 1);
+    queue_sweep_cancel(f.q, &broom.sweep);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(broom.done, 1);
+    assert_int_equal(broom.status, STATUS_CANCELLED);
+    assert_int_equal(broom.count, 1);
+}
+
+static void a_lost_answer_is_unknown_and_what_went_before_is_counted(void **state)
+{
+    struct broom broom = {.sweep.limit = 2000};
+    uint64_t second;
+
+    push_many(2000, 0);
+    memory_store_hold(f.ms);
+    begin(&broom, OP_PURGE, 1u << JOB_READY);
+    memory_store_release(f.ms, 1);
+    fixture_turn(&f);
+    memory_store_take_down(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(broom.done, 1);
+    assert_int_equal(broom.status, STATUS_UNKNOWN);
+    memory_store_unhold(f.ms);
+    memory_store_bring_up(f.ms);
+    fixture_turn(&f);
+    second = 2000 - (uint64_t)stats().ready - broom.count;
+    assert_true(broom.count > 0);
+    assert_true(second > 0 && second <= SWEEP_CHUNK);
+}
+
+static void one_too_many_is_refused(void **state)
+{
+    static struct broom brooms[SWEEPS_MAX + 1];
+
+    memset(brooms, 0, sizeof(brooms));
+    push_many(1, 0);
+    memory_store_hold(f.ms);
+    for (unsigned i = 0; i <= SWEEPS_MAX; i++)
+        begin(&brooms[i], OP_PURGE, 1u << JOB_READY);
+    fixture_turn(&f);
+    assert_int_equal(brooms[SWEEPS_MAX].done, 1);
+    assert_int_equal(brooms[SWEEPS_MAX].status, STATUS_TOO_MANY_SWEEPS);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    for (unsigned i = 0; i < SWEEPS_MAX; i++)
+        assert_int_equal(brooms[i].status, STATUS_OK);
+    sweep(&(struct broom){0}, OP_PURGE, ALL_STATES); /* there is room again */
+}
+
+static void one_that_was_refused_can_still_be_cancelled(void **state)
+{
+    struct broom broom = {0};
+
+    begin(&broom, OP_PURGE, 0);
+    queue_sweep_cancel(f.q, &broom.sweep);
+    fixture_turn(&f);
+    assert_int_equal(broom.done, 1);
+    assert_int_equal(broom.status, STATUS_CANCELLED);
+}
+
+static void refuses_what_makes_no_sense(void **state)
+{
+    static const struct sweep wrong[] = {
+        {.topic = BYTES(""), .verb = OP_KICK},
+        {.topic = BYTES("t"), .verb = OP_PURGE},
+        {.topic = BYTES("t"), .verb = OP_PURGE, .states = 1u << (JOB_DEAD + 1)},
+        {.topic = BYTES("t"), .verb = OP_KICK, .since_ms = -1},
+        {.topic = BYTES("t"), .verb = OP_KICK, .before_ms = QUEUE_AT_MAX_MS + 1},
+    };
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        struct broom broom = {.sweep = wrong[i]};
+
+        broom.sweep.on_done = on_swept;
+        queue_sweep(f.q, &broom.sweep);
+        fixture_turn(&f);
+        assert_int_equal(broom.done, 1);
+        assert_true(broom.status == STATUS_BAD_TOPIC || broom.status == STATUS_OUT_OF_RANGE);
+    }
+}
+
+/* With its first chunk on its way, or so far into the rest behind it. */
+static void stop_while_it_sweeps(int64_t held_ms, int64_t rested_ms)
+{
+    struct fixture late;
+    struct broom broom = {.sweep = {.topic = BYTES("t"),
+                                    .verb = OP_PURGE,
+                                    .states = 1u << JOB_READY,
+                                    .limit = 2000,
+                                    .on_done = on_swept}};
+
+    fixture_join(&late, &f);
+    fixture_turn(&late);
+    push_many(2000, 0);
+    memory_store_hold(late.ms);
+    queue_sweep(late.q, &broom.sweep);
+    fixture_advance(&late, held_ms);
+    if (rested_ms > 0) {
+        memory_store_unhold(late.ms);
+        fixture_advance(&late, rested_ms);
+    }
+    fixture_stop(&late);
+    fixture_turn(&late);
+    assert_false(late.is_stopped);
+    memory_store_unhold(late.ms);
+    fixture_advance(&late, held_ms);
+    assert_true(late.is_stopped);
+    assert_int_equal(broom.status, STATUS_CANCELLED);
+    fixture_end(&late);
+}
+
+static void the_engine_stops_when_the_chunk_on_its_way_is_done(void **state)
+{
+    stop_while_it_sweeps(0, 0);
+}
+
+static void the_engine_stops_when_the_rest_is_over(void **state)
+{
+    stop_while_it_sweeps(30, 10);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -184,6 +447,15 @@ int main(void)
         TEST(without_a_limit_takes_as_many_as_there_were),
         TEST(one_chunk_is_on_its_way_at_a_time),
         TEST(rests_for_as_long_as_a_chunk_took),
+        TEST(one_that_is_cancelled_while_it_rests_ends_with_the_rest),
+        TEST(a_cancelled_one_ends_with_the_chunk_on_its_way),
+        TEST(one_that_is_cancelled_while_it_counts_what_is_left_says_so),
+        TEST(a_lost_answer_is_unknown_and_what_went_before_is_counted),
+        TEST(one_too_many_is_refused),
+        TEST(one_that_was_refused_can_still_be_cancelled),
+        TEST(refuses_what_makes_no_sense),
+        TEST(the_engine_stops_when_the_chunk_on_its_way_is_done),
+        TEST(the_engine_stops_when_the_rest_is_over),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

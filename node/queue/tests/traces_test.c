@@ -117,7 +117,7 @@ static void who_has_left_is_told_so_once(void **state)
 
 static void only_some_may_ask_at_once(void **state)
 {
-    static struct told asking[TRACES_MAX];
+    static struct notifier asking[TRACES_MAX];
 
     memset(asking, 0, sizeof(asking));
     for (unsigned i = 0; i < TRACES_MAX; i++) {

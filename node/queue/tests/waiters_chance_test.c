@@ -79,7 +79,7 @@ static void random_step(void)
         memory_store_hold(node->ms);
         break;
     case 3:
-        memory_store_let_go(node->ms, 1);
+        memory_store_release(node->ms, 1);
         break;
     case 4:
         if (is_waiting)

@@ -69,7 +69,7 @@ static void let_the_time_of_a_end_while_it_is_popped_for(void)
     consume(&f, &first, "t", 1, 5000);
     consume(&f, &b, "t", 2, 5000);
     consume(&f, &a, "t", 1, 1000);
-    memory_store_let_go(f.ms, 1);
+    memory_store_release(f.ms, 1);
     fixture_advance(&f, 1000);
     assert_got(&first, "1");
     assert_int_equal(a.done, 0);

@@ -121,6 +121,21 @@ static void a_sick_topic_does_not_starve_the_next(void **state)
     delivered(&f, &a);
 }
 
+/* It waits behind `a`, and the topic may have a job for it. */
+static void one_that_a_topic_blocks_is_released_when_the_topic_fails(void **state)
+{
+    push(&f, "low", "l", 0, 5000);
+    memory_store_fail(f.ms, 1, STATUS_STORE_ERROR, MEMORY_UNDONE); /* the pop of "sick" */
+    memory_store_hold(f.ms);
+    consume(&f, &a, "sick", 1, 60000);
+    consume(&f, &b, "sick,low", 1, 60000);
+    assert_int_equal(memory_store_count(f.ms, OP_POP), 1);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_got(&b, "l");
+    delivered(&f, &b);
+}
+
 static void tells_a_consumer_that_does_not_wait_of_the_failure(void **state)
 {
     memory_store_fail(f.ms, 1, STATUS_UNKNOWN, MEMORY_UNDONE);
@@ -200,6 +215,7 @@ int main(void)
         TEST(one_far_back_in_the_line_is_not_kept_from_its_other_topic),
         TEST(one_far_back_that_does_not_wait_is_answered),
         TEST(a_sick_topic_does_not_starve_the_next),
+        TEST(one_that_a_topic_blocks_is_released_when_the_topic_fails),
         TEST(tells_a_consumer_that_does_not_wait_of_the_failure),
         TEST(a_pop_that_waits_for_the_store_is_dropped_with_its_last_consumer),
         TEST(one_whose_time_is_over_does_not_wait_long_for_a_silent_store),

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "node/queue/reconciler.h"
+#include "node/queue/audit.h"
 
 static struct walk w;
 static struct bytes topic;

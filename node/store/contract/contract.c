@@ -208,10 +208,17 @@ struct job get(const char *id)
     return run_well(id_op(OP_GET, id)).out.row.job;
 }
 
+struct op scan_op(void)
+{
+    return (struct op){.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000};
+}
+
 struct op scan(unsigned limit)
 {
-    return run_well(
-        (struct op){.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = limit});
+    struct op op = scan_op();
+
+    op.in.scan.limit = limit;
+    return run_well(op);
 }
 
 struct op ack(const struct job *job)

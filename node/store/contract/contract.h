@@ -100,7 +100,8 @@ struct op pop(unsigned count);
 struct job pop_one(void);
 struct job pop_one_of(struct bytes topic);
 struct job get(const char *id);
-struct op scan(unsigned limit); /* TOPIC's bucket */
+struct op scan_op(void);        /* of TOPIC's bucket, for a leader, without history */
+struct op scan(unsigned limit); /* the same; done */
 
 /* In TOPIC; the caller looks at the status. */
 struct op ack(const struct job *job);

@@ -256,10 +256,19 @@ static const struct contract_part *const every_store[] = {
     &contract_locks_late,
     NULL,
 };
-static const struct contract_part *const redis_only[] = {
-    &contract_twins,        &contract_redis,        &contract_repair,      &contract_mends,
-    &contract_wide,         &contract_single,       &contract_cut,         &contract_cut_wide,
-    &contract_fences_redis, &contract_pushes_redis, &contract_locks_redis, NULL};
+static const struct contract_part *const redis_only[] = {&contract_twins,
+                                                         &contract_wrong,
+                                                         &contract_left,
+                                                         &contract_repair,
+                                                         &contract_mends,
+                                                         &contract_wide,
+                                                         &contract_single,
+                                                         &contract_cut,
+                                                         &contract_cut_wide,
+                                                         &contract_fences_redis,
+                                                         &contract_pushes_redis,
+                                                         &contract_locks_redis,
+                                                         NULL};
 
 struct list_of_tests {
     struct CMUnitTest tests[TESTS_MAX];

@@ -269,19 +269,14 @@ static void many_are_purged_chunk_by_chunk(void **state)
 /* ---- limits of a topic ---- */
 
 /* A scan that looks at TOPIC: a job of its own calls it. */
-static struct op look_after(struct op scan_op)
+static struct op look_after(struct op op)
 {
     struct op marker = push_delayed("marker", 1);
 
     wait_until(marker.out.push.due_ms);
-    scan_op = run_well(scan_op);
+    op = run_well(op);
     assert_status(cancel("marker"), OK);
-    return scan_op;
-}
-
-static struct op scan_op(void)
-{
-    return (struct op){.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan = {.limit = 1000}};
+    return op;
 }
 
 static void the_oldest_dead_above_the_limit_go(void **state)

@@ -175,9 +175,9 @@ static void a_cursor_that_is_none_is_refused(void **state)
 
 /* ---- by the scan ---- */
 
-static struct op scan_op(int64_t history_bytes)
+static struct op history_scan_op(int64_t history_bytes)
 {
-    struct op op = {.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000};
+    struct op op = scan_op();
 
     op.in.scan.node = NODE;
     op.in.scan.history_bytes = history_bytes;
@@ -200,7 +200,7 @@ static void a_scan_records_what_became_due_and_ran_out(void **state)
     hold("held", 1);
     due_ms = push_delayed("late", 1).out.push.due_ms;
     wait_until(store_now() + 3);
-    op = run_well(scan_op(PLENTY));
+    op = run_well(history_scan_op(PLENTY));
     assert_int_equal(op.out.scan.moved, 2);
     told = newest("late", 1);
     assert_int_equal(told.event, EVENT_DUE);
@@ -225,7 +225,7 @@ static void a_scan_records_who_died_of_what(void **state)
     assert_status(touch(&job, 1), OK);
     push_mortal("mortal", 0, 1);
     wait_until(store_now() + 3);
-    run_well(scan_op(PLENTY));
+    run_well(history_scan_op(PLENTY));
     told = newest("tried", 1);
     assert_int_equal(told.event, EVENT_DIED);
     assert_int_equal(told.death, DEATH_TRIES);
@@ -237,7 +237,7 @@ static void a_scan_records_who_died_of_what(void **state)
 static void a_scan_records_nothing_where_history_is_off(void **state)
 {
     struct settings_rule rule = {BYTES("*"), {.set = SETTING_BIT(HISTORY), .history = true}};
-    struct op op = scan_op(PLENTY);
+    struct op op = history_scan_op(PLENTY);
 
     wait_until(push_delayed("a", 1).out.push.due_ms);
     run_well(op);
@@ -253,7 +253,7 @@ static void a_scan_records_nothing_where_history_is_off(void **state)
     assert_int_equal(lines_of("c"), 0);
     switch_on(true);
     wait_until(push_delayed("d", 1).out.push.due_ms);
-    run_well(scan_op(0));
+    run_well(history_scan_op(0));
     assert_int_equal(lines_of("d"), 0);
 }
 
@@ -266,7 +266,7 @@ static void a_scan_moves_a_job_whose_name_has_no_room_in_a_line(void **state)
     switch_on(true);
     push_delayed("short", 1);
     wait_until(push_delayed(id, 1).out.push.due_ms);
-    assert_int_equal(run_well(scan_op(PLENTY)).out.scan.moved, 2);
+    assert_int_equal(run_well(history_scan_op(PLENTY)).out.scan.moved, 2);
     assert_int_equal(lines_of("short"), 1);
     assert_int_equal(lines_of(id), 0);
 }

@@ -370,6 +370,27 @@ static void the_oldest_is_found_behind_some_that_were_cancelled(void **state)
     assert_true(op.out.topics.rows[1].stats.oldest_ready_ms >= 0);
 }
 
+/* Those that are hidden must not use up the looks of a whole page. */
+static void topics_whose_oldest_is_hidden_hide_no_others(void **state)
+{
+    enum { HIDDEN = 12, ALL = HIDDEN + 1 };
+    static char names[ALL][8];
+    struct op op;
+
+    for (unsigned i = 0, made = 0; made < ALL; i++) {
+        snprintf(names[made], sizeof(names[made]), "n%03u", i);
+        if (bucket_of(bytes_of_text(names[made])) == bucket_of(TOPIC))
+            made++;
+    }
+    for (unsigned i = 0; i < HIDDEN; i++)
+        leave_tombstones(bytes_of_text(names[i]), 100);
+    assert_status(run(push_op(bytes_of_text(names[HIDDEN]), "a")), OK);
+    op = topics(BYTES(""), OP_TOPICS_MAX);
+    assert_int_equal(op.out.topics.count, ALL);
+    for (unsigned i = 0; i < ALL; i++)
+        assert_int_equal(op.out.topics.rows[i].stats.oldest_ready_ms >= 0, i == HIDDEN);
+}
+
 static void the_oldest_is_not_looked_for_behind_many(void **state)
 {
     leave_tombstones(TOPIC, 100);
@@ -400,6 +421,7 @@ static const struct CMUnitTest tests[] = {
     TEST(the_oldest_ready_job_is_as_old_as_it_is_overdue),
     TEST(a_job_that_is_due_has_no_time_left),
     TEST(the_oldest_is_found_behind_some_that_were_cancelled),
+    TEST(topics_whose_oldest_is_hidden_hide_no_others),
     TEST(the_oldest_is_not_looked_for_behind_many),
 };
 

@@ -362,7 +362,7 @@ enum status memory_run_cancel(struct call *c)
     if (!record)
         return STATUS_NOT_FOUND;
     record_delete(c->topic, record);
-    memory_topic_let_go(c->topic);
+    memory_topic_release(c->topic);
     return STATUS_OK;
 }
 

@@ -437,7 +437,7 @@ static void visit(struct visit *v)
     next_ms = next_event_ms(v);
     memory_topic_set_next(v->topic, next_ms);
     if (next_ms == MEMORY_NEVER)
-        memory_topic_let_go(v->topic);
+        memory_topic_release(v->topic);
 }
 
 /* Stricter than Redis, which moves what is due before the orphan if the limit ends there. */

@@ -368,7 +368,7 @@ void memory_store_hold(struct memory_store *ms)
     ms->is_holding = true;
 }
 
-void memory_store_let_go(struct memory_store *ms, unsigned count)
+void memory_store_release(struct memory_store *ms, unsigned count)
 {
     struct list *link;
 

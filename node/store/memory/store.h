@@ -57,7 +57,7 @@ void memory_store_fail(struct memory_store *ms, unsigned count, enum status stat
 
 /* Keeps all answers back (events still come), and lets the first `count` of them go. */
 void memory_store_hold(struct memory_store *ms);
-void memory_store_let_go(struct memory_store *ms, unsigned count);
+void memory_store_release(struct memory_store *ms, unsigned count);
 void memory_store_unhold(struct memory_store *ms);
 
 /* Down: operations in flight end UNKNOWN (reads UNAVAILABLE), new ones UNAVAILABLE; wake-ups

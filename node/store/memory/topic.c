@@ -127,7 +127,7 @@ bool memory_topic_is_used(const struct topic *topic)
     return topic->records || topic->lost_count;
 }
 
-void memory_topic_let_go(struct topic *topic)
+void memory_topic_release(struct topic *topic)
 {
     if (memory_topic_is_used(topic))
         return;

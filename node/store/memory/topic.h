@@ -124,7 +124,7 @@ bool memory_topic_exists(const struct topic *topic);
 bool memory_topic_is_used(const struct topic *topic);
 
 /* Where the topic is not used, its event and its tombstones go. */
-void memory_topic_let_go(struct topic *topic);
+void memory_topic_release(struct topic *topic);
 bool memory_topic_has_settings(const struct topic *topic);
 
 /* ---- the next event ---- */

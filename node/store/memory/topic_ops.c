@@ -100,7 +100,7 @@ enum status memory_run_purge(struct call *c)
     for (unsigned i = 0; i < catch.of_list; i++)
         order_remove(&c->topic->places[JOB_READY], 0);
     if (catch.count > 0)
-        memory_topic_let_go(c->topic);
+        memory_topic_release(c->topic);
     if (catch.count > 0 && !memory_topic_is_used(c->topic))
         catch.has_more = false;
     return answer(c, &catch);

@@ -26,13 +26,14 @@ static bool handshake_take_script(struct redis_handshake *h, unsigned what,
                                   const redisReply *reply);
 
 struct redis_handshake *redis_handshake_new(const struct redis_handshake_options *options,
-                                            struct redis_link *link)
+                                            struct redis_lane *lane, struct redis_link *link)
 {
     struct redis_handshake *h = calloc(1, sizeof(*h));
 
     if (!h)
         abort();
     h->options = *options;
+    h->lane = lane;
     h->link = link;
     handshake_look_init(h);
     return h;
@@ -78,7 +79,7 @@ static void handshake_refuse(struct redis_handshake *h, const char *format, ...)
     vsnprintf(why, sizeof(why), format, args);
     va_end(args);
     handshake_come_back_later(h, why);
-    h->options.on_refused(h->options.arg, why);
+    redis_lane_on_refused(h->lane, why);
 }
 
 /* For a wrong answer. It may pass: a Redis that has no room for one more client, say, is still
@@ -170,7 +171,7 @@ static void go_on(struct redis_handshake *h)
         return;
     h->is_over = true;
     handshake_look_later(h);
-    h->options.on_ready(h->options.arg);
+    redis_lane_on_ready(h->lane);
 }
 
 static void on_reply(struct redis_call *call, const redisReply *reply)
@@ -270,7 +271,7 @@ static void tell(struct redis_handshake *h, unsigned weak)
     if (weak == h->weak)
         return;
     h->weak = weak;
-    h->options.on_weak(h->options.arg, weak);
+    redis_lane_on_weak(h->lane, weak);
 }
 
 /* ---- of a fresh connection ---- */

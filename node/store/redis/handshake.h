@@ -22,7 +22,7 @@
 
 #include "node/store/redis/durability.h"
 #include "node/store/redis/wire/link.h"
-#include "node/store/redis/wire/scripts.h"
+#include "node/store/redis/wire/encode.h"
 
 /* What the Redis belongs to: may another one take its place? */
 enum redis_kind { REDIS_ALONE, REDIS_OF_SENTINELS, REDIS_OF_CLUSTER };
@@ -31,24 +31,26 @@ struct redis_handshake_options {
     struct script_keys keys;
     bool is_strict;                        /* refuse what otherwise gets a warning only */
     unsigned min_replicas;                 /* that are asked for; see durability.h */
-    const _Atomic uint64_t *aof_cut_bytes; /* see store.h */
+    const _Atomic uint64_t *aof_cut_bytes; /* see options.h */
     enum redis_kind kind;
     struct timers *timers;
     int64_t look_ms; /* how often to look again at Redis's set-up */
-
-    void (*on_weak)(void *arg,
-                    unsigned weak); /* changed: 1 << enum weakness of each; 0 first */
-    void (*on_ready)(void *arg);
-    void (*on_refused)(void *arg, const char *why);
-    void *arg;
 };
 
 struct redisReply;
 struct redis_handshake;
+struct redis_lane;
 
-/* The link is borrowed for the handshake's life. */
+/* What a handshake tells its lane, which has these functions (lane.c). */
+void redis_lane_on_ready(struct redis_lane *l);
+void redis_lane_on_refused(void *lane, const char *why); /* so does the link */
+
+/* Changed: 1 << enum weakness of each; 0 first. */
+void redis_lane_on_weak(struct redis_lane *l, unsigned weak);
+
+/* The lane and its link are borrowed for the handshake's life. */
 struct redis_handshake *redis_handshake_new(const struct redis_handshake_options *options,
-                                            struct redis_link *link);
+                                            struct redis_lane *lane, struct redis_link *link);
 void redis_handshake_free(struct redis_handshake *h);
 
 /* When the link has opened, or anew while it is open. A lost link ends the handshake without a
@@ -60,14 +62,14 @@ void redis_handshake_start(struct redis_handshake *h, bool asks_meta);
  * soon. */
 void redis_handshake_look_soon(struct redis_handshake *h);
 
-/* The script's SHA in Redis, 40 characters; valid once on_ready was called. */
+/* The script's SHA in Redis, 40 characters; valid once the lane is ready. */
 const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb verb);
 
-/* The incarnation of Redis; valid once on_ready was called. */
+/* The incarnation of Redis; valid once the lane is ready. */
 const struct redis_incarnation *redis_handshake_incarnation(const struct redis_handshake *h);
 
 /* A later answer on this connection is an error, or not what it must be: the connection is
- * closed and tried again; where that will not help, on_refused says why. */
+ * closed and tried again; where that will not help, the lane is told why. */
 void redis_handshake_refuse(struct redis_handshake *h, const char *what,
                             const struct redisReply *reply);
 
@@ -89,6 +91,7 @@ struct handshake_ask {
 
 struct redis_handshake {
     struct redis_handshake_options options;
+    struct redis_lane *lane;
     struct redis_link *link;
     unsigned step;
     unsigned waiting_for; /* replies of this step */

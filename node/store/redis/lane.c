@@ -4,39 +4,160 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
+#include "base/log.h"
+
 #define RETIRE_MS      1000 /* an answer comes within that, or its Redis is gone */
 #define RETIRE_LOOK_MS 10
 
-/* ---- what its breaker asks ---- */
+/* ---- its breaker ---- */
 
-static bool is_waited_for(void *arg)
+static void say_opened(const struct redis_lane *l)
 {
-    const struct redis_lane *l = arg;
+    const char *why = redis_link_why(l->link);
 
-    return l->in_flight > 0 || l->events.is_waited_for(l->events.arg, l);
+    LOG_ERROR("redis",
+              "Redis answers no requests (%s): the circuit breaker opens. New ones are refused "
+              "at once until it does; those that wait already wait on",
+              *why ? why : "and says nothing");
 }
 
-static bool is_idle(void *arg)
+/* Logs a change of the breaker's state, and shows it in the stats. */
+static void note_breaker(struct redis_lane *l)
 {
-    const struct redis_lane *l = arg;
+    const struct redis_breaker *b = &l->breaker;
+    enum breaker_state before = l->breaker_said;
 
-    return redis_lane_is_connected(l) && l->in_flight == 0;
+    if (before == b->state)
+        return;
+    if (before == BREAKER_CLOSED) {
+        l->tripped_mono_ms = b->since_mono_ms;
+        l->stats->breaker_trips++;
+    }
+    l->breaker_said = b->state;
+    redis_store_on_lanes_turned(l->store);
+    if (b->state == BREAKER_OPEN)
+        say_opened(l);
+    else if (b->state == BREAKER_HALF_OPEN)
+        LOG_INFO("redis", "Redis is back: the circuit breaker tries it with %u requests",
+                 b->probes);
+    else
+        LOG_INFO("redis", "the circuit breaker is closed again, after %lld ms",
+                 (long long)(b->since_mono_ms - l->tripped_mono_ms));
 }
 
-static void on_try(void *arg)
+static bool is_waited_for(const struct redis_lane *l)
 {
-    struct redis_lane *l = arg;
-
-    l->events.on_try(l->events.arg, l);
+    return l->in_flight > 0 || redis_store_waits_for(l->store, l);
 }
 
-/* ---- what its parts say ---- */
+/* Requests may have been given up, so that none waits any more. */
+static void look_at_breaker(struct redis_lane *l)
+{
+    int64_t now_mono_ms = timers_now(l->timers), again_mono_ms;
+    bool must_try = redis_lane_is_connected(l) && l->in_flight == 0 &&
+                    breaker_try(&l->breaker, now_mono_ms);
+
+    if (!is_waited_for(l))
+        breaker_idle(&l->breaker);
+    again_mono_ms = breaker_look(&l->breaker, now_mono_ms);
+
+    note_breaker(l);
+    if (again_mono_ms >= 0 &&
+        (!timer_is_armed(&l->breaker_timer) || l->breaker_timer.due_mono_ms > again_mono_ms))
+        timer_arm(l->timers, &l->breaker_timer, again_mono_ms - now_mono_ms);
+    if (must_try)
+        redis_store_try_lane(l->store, l);
+}
+
+static void on_breaker_timer(struct timer *timer)
+{
+    look_at_breaker(CONTAINER_OF(timer, struct redis_lane, breaker_timer));
+}
+
+/* An armed timer is left alone: where answers have come since, it fires too soon and is armed
+ * again. So it costs nothing while all goes well. */
+void redis_lane_asked(struct redis_lane *l)
+{
+    breaker_asked(&l->breaker, timers_now(l->timers));
+    if (!timer_is_armed(&l->breaker_timer))
+        look_at_breaker(l);
+}
+
+void redis_lane_answered(struct redis_lane *l)
+{
+    breaker_answered(&l->breaker, timers_now(l->timers));
+    note_breaker(l);
+}
+
+void redis_lane_reload(struct redis_lane *l)
+{
+    l->breaker.after_ms = l->options->breaker_after_ms;
+    l->breaker.failures = l->options->breaker_failures;
+    l->breaker.probes = l->options->breaker_probes ? l->options->breaker_probes : 1;
+    timer_disarm(l->timers, &l->breaker_timer);
+    look_at_breaker(l);
+}
+
+/* ---- Redis's clock ---- */
+
+#define CLOCK_SAID_MS  1000
+#define CLOCK_SAID_MAX 10 /* lines in that time */
+
+int64_t redis_clock_read(struct redis_clock *c, int64_t theirs_ms, int64_t sent_mono_ms,
+                         int64_t read_mono_ms)
+{
+    int64_t least_ms = theirs_ms - read_mono_ms, most_ms = theirs_ms - sent_mono_ms;
+    int64_t jump_ms = 0;
+
+    if (c->is_known && least_ms > c->most_ms + REDIS_CLOCK_JUMP_MS)
+        jump_ms = least_ms - c->most_ms;
+    else if (c->is_known && most_ms < c->least_ms - REDIS_CLOCK_JUMP_MS)
+        jump_ms = most_ms - c->least_ms;
+    if (!c->is_known || jump_ms != 0 || most_ms - least_ms <= REDIS_CLOCK_WIDE_MS) {
+        c->is_known = true;
+        c->least_ms = least_ms;
+        c->most_ms = most_ms;
+    }
+    return jump_ms;
+}
+
+static bool may_say(struct redis_clock *c, int64_t mono_ms)
+{
+    if (c->said == 0 || mono_ms - c->said_from_mono_ms >= CLOCK_SAID_MS) {
+        c->said = 0;
+        c->said_from_mono_ms = mono_ms;
+    }
+    return c->said++ < CLOCK_SAID_MAX;
+}
+
+void redis_lane_read_clock(struct redis_lane *l, int64_t theirs_ms, int64_t sent_us)
+{
+    int64_t mono_ms = clock_mono_ms(), jump_ms;
+
+    if (theirs_ms == 0)
+        return;
+    jump_ms = redis_clock_read(&l->clock, theirs_ms, sent_us / 1000, mono_ms);
+    if (jump_ms == 0)
+        return;
+    l->stats->clock_jumps++;
+    if (!may_say(&l->clock, mono_ms))
+        return;
+    LOG_WARN(
+        "redis",
+        "%s: its clock has jumped by %+lld ms against this host's: it was set, another Redis "
+        "answers, or this host was asleep. What is due, and leases that run out, come early "
+        "or late by as much",
+        l->name, (long long)jump_ms);
+}
+
+/* ---- what its link and its replicas say ---- */
 
 static void on_look(void *arg)
 {
     struct redis_lane *l = arg;
 
-    l->events.on_look(l->events.arg);
+    redis_store_on_lane_look(l->store);
 }
 
 static void on_open(void *arg)
@@ -56,10 +177,12 @@ static void note_loss(struct redis_lane *l)
 
     if (l->is_ending)
         return;
-    if (is_late || l->in_flight > 0)
-        redis_gate_lost(&l->gate, is_late);
+    if (is_late || l->in_flight > 0) {
+        breaker_lost(&l->breaker, is_late, timers_now(l->timers));
+        look_at_breaker(l);
+    }
     if (is_waited_for(l))
-        redis_gate_asked(&l->gate);
+        redis_lane_asked(l);
 }
 
 static void on_silence(void *arg, bool is_silent)
@@ -67,7 +190,7 @@ static void on_silence(void *arg, bool is_silent)
     struct redis_lane *l = arg;
 
     l->is_silent = is_silent;
-    l->events.on_turned(l->events.arg);
+    redis_store_on_lanes_turned(l->store);
 }
 
 static void on_failed(void *arg)
@@ -75,7 +198,7 @@ static void on_failed(void *arg)
     struct redis_lane *l = arg;
 
     note_loss(l);
-    l->events.on_failed(l->events.arg, l);
+    redis_store_on_lane_failed(l->store);
 }
 
 static void on_close(void *arg)
@@ -88,40 +211,31 @@ static void on_close(void *arg)
     note_loss(l);
     if (l->replicas)
         redis_replicas_turn(l->replicas, redis_link_address(l->link));
-    l->events.on_close(l->events.arg, l);
+    redis_store_on_lane_closed(l->store, l);
 }
 
-static void on_ready(void *arg)
-{
-    struct redis_lane *l = arg;
+/* ---- what its handshake says ---- */
 
+void redis_lane_on_ready(struct redis_lane *l)
+{
     l->is_ready = true;
     l->is_leaving = false;
     l->is_refused = false;
-    l->events.on_ready(l->events.arg, l);
+    redis_store_on_lane_ready(l->store, l);
 }
 
-static void on_refused(void *arg, const char *why)
+void redis_lane_on_refused(void *lane, const char *why)
 {
-    struct redis_lane *l = arg;
+    struct redis_lane *l = lane;
 
     l->is_refused = true;
-    l->events.on_refused(l->events.arg, why);
+    redis_store_on_refused(l->store, why);
 }
 
-static void on_weak(void *arg, unsigned weak)
+void redis_lane_on_weak(struct redis_lane *l, unsigned weak)
 {
-    struct redis_lane *l = arg;
-
     l->weak = weak;
-    l->events.on_turned(l->events.arg);
-}
-
-static void on_breaker(void *arg)
-{
-    struct redis_lane *l = arg;
-
-    l->events.on_turned(l->events.arg);
+    redis_store_on_lanes_turned(l->store);
 }
 
 static void on_part_stopped(void *arg)
@@ -131,7 +245,7 @@ static void on_part_stopped(void *arg)
     if (--l->parts_running > 0)
         return;
     l->is_stopped = true;
-    l->events.on_stopped(l->events.arg, l);
+    redis_store_on_lane_stopped(l->store, l);
 }
 
 /* ---- its end ---- */
@@ -158,7 +272,7 @@ void redis_lane_retire(struct redis_lane *l)
 /* ---- making one ---- */
 
 static struct redis_link *make_link(struct redis_lane *l, struct loop *loop,
-                                    const struct redis_address *address)
+                                    const struct redis_address *address, enum redis_kind kind)
 {
     struct redis_link_options options = {
         .name = "command link",
@@ -166,11 +280,11 @@ static struct redis_link *make_link(struct redis_lane *l, struct loop *loop,
         .password = l->options->password,
         .timeout_ms = l->options->command_timeout_ms,
         .backoff_max_ms = l->options->reconnect_ms,
-        .on_look = l->events.on_look ? on_look : NULL,
+        .on_look = kind == REDIS_OF_SENTINELS ? on_look : NULL,
         .on_open = on_open,
         .on_close = on_close,
         .on_failed = on_failed,
-        .on_refused = on_refused,
+        .on_refused = redis_lane_on_refused,
         .on_silence = on_silence,
         .silence_ms = l->options->silence_ms,
         .on_stopped = on_part_stopped,
@@ -191,13 +305,9 @@ static struct redis_handshake *make_handshake(struct redis_lane *l, struct loop 
         .kind = kind,
         .timers = &loop->timers,
         .look_ms = l->options->look_ms,
-        .on_weak = on_weak,
-        .on_ready = on_ready,
-        .on_refused = on_refused,
-        .arg = l,
     };
 
-    return redis_handshake_new(&options, l->link);
+    return redis_handshake_new(&options, l, l->link);
 }
 
 static struct redis_replicas *make_replicas(struct redis_lane *l, struct loop *loop)
@@ -216,30 +326,26 @@ static struct redis_replicas *make_replicas(struct redis_lane *l, struct loop *l
     return redis_replicas_new(loop, &options);
 }
 
-struct redis_lane *redis_lane_new(struct loop *loop, const struct redis_store_options *options,
-                                  const struct redis_address *address, enum redis_kind kind,
+struct redis_lane *redis_lane_new(struct loop *loop, struct redis_store *store,
+                                  const struct redis_store_options *options,
                                   struct redis_store_stats *stats,
-                                  const struct redis_lane_events *events)
+                                  const struct redis_address *address, enum redis_kind kind)
 {
     struct redis_lane *l = calloc(1, sizeof(*l));
-    struct redis_gate_events gate = {
-        .on_turned = on_breaker,
-        .is_waited_for = is_waited_for,
-        .is_idle = is_idle,
-        .on_try = on_try,
-        .arg = l,
-    };
 
     if (!l)
         abort();
+    l->store = store;
     l->options = options;
-    l->events = *events;
-    l->link = make_link(l, loop, address);
+    l->stats = stats;
+    l->timers = &loop->timers;
+    l->link = make_link(l, loop, address, kind);
     l->handshake = make_handshake(l, loop, kind);
     if (options->min_replicas > 0)
         l->replicas = make_replicas(l, loop);
-    redis_gate_init(&l->gate, options, stats, l->link, &loop->timers, &gate);
-    l->timers = &loop->timers;
+    breaker_init(&l->breaker, options->breaker_after_ms, options->breaker_failures,
+                 options->breaker_probes);
+    timer_init(&l->breaker_timer, on_breaker_timer);
     redis_address_print(address, l->name);
     timer_init(&l->retiring, on_retiring);
     list_init(&l->beat.link);
@@ -257,7 +363,7 @@ void redis_lane_free(struct redis_lane *l)
     for (unsigned i = 0; i < REDIS_REPLY_KINDS; i++)
         assert(l->reply_bytes[i] == 0 && list_is_empty(&l->runnable[i]));
     timer_disarm(l->timers, &l->retiring);
-    redis_gate_fini(&l->gate);
+    timer_disarm(l->timers, &l->breaker_timer);
     redis_replicas_free(l->replicas);
     redis_handshake_free(l->handshake);
     redis_link_free(l->link);
@@ -292,11 +398,6 @@ void redis_lane_stop_now(struct redis_lane *l)
         redis_replicas_give_up(l->replicas);
 }
 
-void redis_lane_reload(struct redis_lane *l)
-{
-    redis_gate_reload(&l->gate, l->options);
-}
-
 const struct redis_address *redis_lane_address(const struct redis_lane *l)
 {
     return redis_link_address(l->link);
@@ -319,14 +420,15 @@ const char *redis_lane_word(const struct redis_lane *l)
     return l->is_refused ? "refused" : "connecting";
 }
 
-void redis_lane_fit(struct redis_lane *l)
+void redis_lane_set_usable(struct redis_lane *l)
 {
     l->is_usable = true;
     redis_link_settled(l->link);
     if (l->replicas)
         redis_replicas_follow(l->replicas, redis_link_address(l->link),
                               redis_handshake_incarnation(l->handshake));
-    redis_gate_fit(&l->gate);
+    breaker_connected(&l->breaker, timers_now(l->timers));
+    note_breaker(l);
 }
 
 void redis_lane_leave_when_answered(struct redis_lane *l)

@@ -15,15 +15,40 @@
 
 #include "base/list.h"
 #include "base/loop.h"
-#include "node/store/redis/clock.h"
-#include "node/store/redis/wait_queue.h"
+#include "node/store/redis/breaker.h"
 #include "node/store/redis/handshake.h"
-#include "node/store/redis/wire/link.h"
+#include "node/store/redis/options.h"
 #include "node/store/redis/replicas.h"
-#include "node/store/redis/store.h"
 #include "node/store/redis/wakeups.h"
+#include "node/store/redis/wire/link.h"
 
-struct redis_lane;
+/* Does Redis's clock run on, or was it set? Each answer of a script brings its time, which lies
+ * between the moment the request was sent and the moment the answer was read. So each answer
+ * gives a range, as long as the round trip, of how far Redis's clock is ahead of this host's
+ * monotonic one. Two ranges further apart than REDIS_CLOCK_JUMP_MS prove a jump: the clock was
+ * set, another Redis with another clock has taken over, or this host was asleep. Slow drift is
+ * followed from answer to answer; hours without any may end in a jump.
+ *
+ * Due times, leases and locks go by Redis's clock alone, so nothing is decided by a jump:
+ * people have to be told.
+ */
+
+#define REDIS_CLOCK_JUMP_MS 1000
+#define REDIS_CLOCK_WIDE_MS 500 /* a longer round trip is compared, but changes no range */
+
+/* All zero: nothing was read yet. */
+struct redis_clock {
+    bool is_known;
+    int64_t least_ms, most_ms; /* by which Redis's clock is ahead of ours */
+    unsigned said;             /* lines of the log in this second, */
+    int64_t said_from_mono_ms; /* and when that second began */
+};
+
+/* An answer's time, when its request was sent, and when the answer was read, both by our
+ * monotonic clock. Returns by how many ms the clock has jumped at least; below 0: back; 0: no
+ * certain jump. Pure. */
+int64_t redis_clock_read(struct redis_clock *c, int64_t theirs_ms, int64_t sent_mono_ms,
+                         int64_t read_mono_ms);
 
 /* What is known of a request's reply. Requests of one kind never wait for those of another. */
 enum redis_reply_kind {
@@ -34,34 +59,23 @@ enum redis_reply_kind {
     REDIS_REPLY_KINDS
 };
 
-struct redis_lane_events {
-    void (*on_look)(void *arg); /* of the link; NULL: the address is fixed */
-    void (*on_ready)(void *arg, struct redis_lane *l);
-    void (*on_close)(void *arg, struct redis_lane *l);  /* the link was open, and is no more */
-    void (*on_failed)(void *arg, struct redis_lane *l); /* an attempt came to nothing */
-    void (*on_refused)(void *arg, const char *why);
-    /* The lane's breaker, its weaknesses, or whether it is silent has changed. */
-    void (*on_turned)(void *arg);
-    void (*on_try)(void *arg, struct redis_lane *l); /* its breaker lets some requests pass */
-    /* Does a request wait for one of its buckets? */
-    bool (*is_waited_for)(void *arg, const struct redis_lane *l);
-    void (*on_stopped)(void *arg, struct redis_lane *l);
-    void *arg;
-};
-
 /* Fields are for the store's own files to read; where it says so, to write. */
 struct redis_lane {
     char name[REDIS_ADDRESS_CHARS]; /* its address, as it was last connected to */
     struct list link_of_all;        /* the owner's */
     unsigned serial;                /* the owner's: greater than that of all older ones */
     const struct redis_store_options *options;
-    struct redis_lane_events events;
+    struct redis_store *store;
+    struct redis_store_stats *stats;
     struct redis_link *link;
     struct redis_handshake *handshake;
     struct redis_replicas *replicas; /* NULL: none are waited for */
-    struct redis_gate gate;
-    struct redis_clock clock; /* the requests': over all connections */
-    struct redis_beat beat;   /* the owner's */
+    struct redis_breaker breaker;
+    enum breaker_state breaker_said; /* in the log */
+    struct timer breaker_timer;      /* when silence has lasted too long; when to try again */
+    int64_t tripped_mono_ms;         /* when the breaker opened last */
+    struct redis_clock clock;        /* over all connections */
+    struct redis_beat beat;          /* the owner's */
     struct timers *timers;
     bool has_meta;   /* the owner's: it has the slot of <prefix>:meta */
     bool is_ready;   /* the handshake is done; until the link closes */
@@ -88,11 +102,27 @@ struct redis_lane {
     unsigned raising;   /* the route's: questions of this round */
 };
 
-/* All are borrowed for its life. `address` with host "": on_look's answer says it. */
-struct redis_lane *redis_lane_new(struct loop *loop, const struct redis_store_options *options,
-                                  const struct redis_address *address, enum redis_kind kind,
+/* What a lane tells its store, which has these functions (parts.c, store_cluster.c). */
+void redis_store_on_lane_look(struct redis_store *s); /* where is the master? */
+void redis_store_on_lane_ready(struct redis_store *s, struct redis_lane *l);
+void redis_store_on_lane_closed(struct redis_store *s, struct redis_lane *l); /* it was open */
+void redis_store_on_lane_failed(struct redis_store *s);    /* an attempt came to nothing */
+void redis_store_on_refused(void *store, const char *why); /* so do follow and the map */
+/* The lane's breaker, its weaknesses, or whether it is silent has changed. */
+void redis_store_on_lanes_turned(struct redis_store *s);
+void redis_store_on_lane_stopped(struct redis_store *s, struct redis_lane *l);
+
+/* Sends what is held for the lane: its breaker lets some requests pass. */
+void redis_store_try_lane(struct redis_store *s, struct redis_lane *l);
+
+/* Does a request wait for one of its buckets? */
+bool redis_store_waits_for(const struct redis_store *s, const struct redis_lane *l);
+
+/* All are borrowed for its life. `address` with host "": the store is asked for it. */
+struct redis_lane *redis_lane_new(struct loop *loop, struct redis_store *store,
+                                  const struct redis_store_options *options,
                                   struct redis_store_stats *stats,
-                                  const struct redis_lane_events *events);
+                                  const struct redis_address *address, enum redis_kind kind);
 void redis_lane_free(struct redis_lane *l); /* stopped, or never started; nothing in flight */
 
 void redis_lane_start(struct redis_lane *l);
@@ -101,6 +131,8 @@ void redis_lane_stop(struct redis_lane *l);
 /* No bucket goes by the lane any more: it stops, soon. */
 void redis_lane_retire(struct redis_lane *l);
 void redis_lane_stop_now(struct redis_lane *l); /* stops without waiting any longer */
+
+/* The options have changed. The breaker's state stays, unless the silence is now too long. */
 void redis_lane_reload(struct redis_lane *l);
 
 const struct redis_address *redis_lane_address(const struct redis_lane *l);
@@ -115,8 +147,17 @@ static inline bool redis_lane_is_connected(const struct redis_lane *l)
 static inline bool redis_lane_has_room(const struct redis_lane *l)
 {
     return l->in_flight < l->options->flight_max &&
-           redis_gate_passes(&l->gate, (unsigned)l->in_flight);
+           breaker_passes(&l->breaker, (unsigned)l->in_flight);
 }
+
+/* A request was sent, or is held because there is no connection; one was answered. See
+ * breaker.h. */
+void redis_lane_asked(struct redis_lane *l);
+void redis_lane_answered(struct redis_lane *l);
+
+/* Looks at an answer's time, 0: it has none. Logs a jump of the clock that due times and leases
+ * go by. */
+void redis_lane_read_clock(struct redis_lane *l, int64_t theirs_ms, int64_t sent_us);
 
 /* Makes the handshake anew on the open connection. Only when the lane is ready. */
 void redis_lane_rehandshake(struct redis_lane *l);
@@ -125,7 +166,7 @@ void redis_lane_rehandshake(struct redis_lane *l);
 const char *redis_lane_word(const struct redis_lane *l);
 
 /* The lane is ready, and its buckets were asked. */
-void redis_lane_fit(struct redis_lane *l);
+void redis_lane_set_usable(struct redis_lane *l);
 
 /* Leaves this connection for another, perhaps at a better Redis, because of `error`. All else
  * in flight gets the same answer, and is known to have not run. */

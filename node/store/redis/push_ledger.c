@@ -10,7 +10,7 @@ struct bucket {
     uint64_t last_done;                 /* the highest; 0: none */
     int64_t kept_from_mono_ms;          /* when the ring's expiry was last renewed */
     bool is_kept;                       /* renewed since push_ledger_forget() */
-    uint8_t done[PUSH_LEDGER_RING / 8]; /* a bit for each place: its last push has happened */
+    uint8_t done[PUSH_LEDGER_RING / 8]; /* a bit for each entry: its last push has happened */
 };
 
 struct push_ledger {
@@ -40,28 +40,28 @@ uint64_t push_ledger_worker(const struct push_ledger *l)
     return l->worker;
 }
 
-/* ---- places ---- */
+/* ---- entries of the ring ---- */
 
-static unsigned place_of(uint64_t number)
+static unsigned entry_of(uint64_t number)
 {
     return (unsigned)(number % PUSH_LEDGER_RING);
 }
 
-static bool is_done(const struct bucket *b, unsigned place)
+static bool is_done(const struct bucket *b, unsigned entry)
 {
-    return b->done[place / 8] >> place % 8 & 1;
+    return b->done[entry / 8] >> entry % 8 & 1;
 }
 
-static void set_done(struct bucket *b, unsigned place, bool is_done)
+static void set_done(struct bucket *b, unsigned entry, bool is_done)
 {
-    uint8_t bit = (uint8_t)(1 << place % 8);
+    uint8_t bit = (uint8_t)(1 << entry % 8);
 
-    b->done[place / 8] = (uint8_t)((b->done[place / 8] & ~bit) | (is_done ? bit : 0));
+    b->done[entry / 8] = (uint8_t)((b->done[entry / 8] & ~bit) | (is_done ? bit : 0));
 }
 
 /* ---- pushes ---- */
 
-/* Has no later push the number's place? */
+/* Has no later push the number's entry? */
 static bool is_its_own(const struct bucket *b, uint64_t number)
 {
     return b->count - number < PUSH_LEDGER_RING;
@@ -79,7 +79,7 @@ struct push_note push_ledger_next(struct push_ledger *l, unsigned bucket, int64_
     struct push_note note = {.worker = l->worker, .number = ++b->count};
 
     note.renews = !b->is_kept || now_mono_ms >= b->kept_from_mono_ms + PUSH_LEDGER_RENEW_MS;
-    set_done(b, place_of(note.number), false);
+    set_done(b, entry_of(note.number), false);
     return note;
 }
 
@@ -115,7 +115,7 @@ void push_ledger_done(struct push_ledger *l, unsigned bucket, const struct push_
     if (note->number > b->last_done)
         b->last_done = note->number;
     if (is_its_own(b, note->number))
-        set_done(b, place_of(note->number), true);
+        set_done(b, entry_of(note->number), true);
 }
 
 /* ---- what Redis has of them ---- */
@@ -128,9 +128,9 @@ uint64_t push_ledger_last_done(const struct push_ledger *l, unsigned bucket,
     return may_have_gone(b, now_mono_ms) ? 0 : b->last_done;
 }
 
-static uint64_t number_at(struct bytes ring, unsigned place)
+static uint64_t number_at(struct bytes ring, unsigned entry)
 {
-    size_t at = (size_t)place * PUSH_LEDGER_ENTRY;
+    size_t at = (size_t)entry * PUSH_LEDGER_ENTRY;
 
     return ring.len < at + PUSH_LEDGER_ENTRY ? 0 : (uint64_t)packed_get(ring.at + at, 6);
 }
@@ -144,10 +144,10 @@ unsigned push_ledger_lost(const struct push_ledger *l, unsigned bucket, struct b
     for (uint64_t i = 0; i < PUSH_LEDGER_RING && i < b->count; i++) {
         uint64_t number = b->count - i;
 
-        if (!is_done(b, place_of(number)))
+        if (!is_done(b, entry_of(number)))
             continue;
         done++;
-        lost += number_at(ring, place_of(number)) < number;
+        lost += number_at(ring, entry_of(number)) < number;
     }
     *may_be_more = lost == done && b->last_done > 0 && b->count > PUSH_LEDGER_RING;
     return lost;

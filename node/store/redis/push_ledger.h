@@ -18,7 +18,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "node/store/redis/wire/scripts.h"
+#include "node/store/redis/wire/encode.h"
 
 #define PUSH_LEDGER_RENEW_MS 600000 /* a ring's expiry is renewed so often */
 
@@ -36,7 +36,7 @@ void push_ledger_kept(struct push_ledger *l, unsigned bucket, int64_t now_mono_m
 /* The note of the bucket's next push. */
 struct push_note push_ledger_next(struct push_ledger *l, unsigned bucket, int64_t now_mono_ms);
 
-/* Turns the note of a push that was sent into that of its retry. False: its place in the ring
+/* Turns the note of a push that was sent into that of its retry. False: its entry in the ring
  * is another's by now, and nobody can tell whether it happened. */
 bool push_ledger_retry(const struct push_ledger *l, unsigned bucket, struct push_note *note,
                        int64_t now_mono_ms) MUST_CHECK;

@@ -10,7 +10,6 @@
 #include "base/timer.h"
 #include "base/log.h"
 #include "node/store/redis/wire/link.h"
-#include "node/store/redis/requests_private.h"
 #include "node/store/redis/wire/error.h"
 
 struct redis_replicas {
@@ -352,87 +351,4 @@ void redis_replicas_stop(struct redis_replicas *r)
 {
     redis_replicas_give_up(r);
     redis_link_stop(r->link);
-}
-
-/* Between an answer of Redis and its request's end: an answer that promises something is told
- * when enough replicas have the write. Such a request is not in flight, so there may be
- * thousands; their bytes count.
- */
-
-/* Promises: a job is there, or it never runs again. A client that was told `unknown` asks
- * again, and hears DUPLICATE or NOT_FOUND: the same promise. */
-static bool needs_replicas(const struct op *op)
-{
-    enum status done_before = op->verb == OP_PUSH ? STATUS_DUPLICATE : STATUS_NOT_FOUND;
-
-    return op_has(op->verb, OP_REPLICATED) &&
-           (op->status == STATUS_OK || op->status == done_before);
-}
-
-/* Copies outputs, because the reply will be gone. */
-static void keep_outputs(struct request *r)
-{
-    struct bytes *id = &r->op->out.push.id;
-
-    if (r->op->verb != OP_PUSH || r->op->status != STATUS_OK || r->op->id.len > 0)
-        return;
-    assert(id->len <= sizeof(r->id)); /* as reply_decode() promises */
-    memcpy(r->id, id->at, id->len);
-    *id = bytes_of(r->id, id->len);
-}
-
-/* For a push: an id that was left alone is not noted, because nothing has happened. */
-static bool is_noted(const struct op *op)
-{
-    return op->verb == OP_PUSH && op->status == STATUS_OK &&
-           !(op->in.push.mode == PUSH_IGNORE && op->out.push.existed);
-}
-
-/* A push counts as done, and so as one that can be lost, from when its client is told. */
-static void tell(struct request *r)
-{
-    struct redis_requests *q = r->queue;
-
-    if (is_noted(r->op))
-        push_ledger_done(q->marks->ledger, r->op->bucket, &r->note, timers_now(q->timers));
-    request_finish(r);
-}
-
-static void on_end(struct replica_wait *wait, bool is_safe)
-{
-    struct request *r = CONTAINER_OF(wait, struct request, wait);
-    struct redis_store_stats *stats = r->queue->stats;
-
-    stats->waiting_for_replicas--;
-    if (!is_safe) {
-        stats->replica_timeouts++;
-        r->op->status = STATUS_NOT_REPLICATED;
-    }
-    tell(r);
-}
-
-/* A job due soon is moved in time, though its client is not told yet. */
-static void tell_event(struct request *r)
-{
-    const struct store_events *events = r->queue->events;
-
-    if (r->op->wait_ms >= 0 && events && events->on_event)
-        events->on_event(events->arg, r->op->bucket, r->op->topic, r->op->wait_ms);
-    r->op->wait_ms = -1;
-}
-
-void request_await_replicas(struct request *r)
-{
-    struct redis_requests *q = r->queue;
-
-    if (!r->lane->replicas || !needs_replicas(r->op)) {
-        tell(r);
-        return;
-    }
-    tell_event(r);
-    keep_outputs(r);
-    q->stats->replica_waits++;
-    q->stats->waiting_for_replicas++;
-    r->wait = (struct replica_wait){.on_end = on_end};
-    redis_replicas_wait(r->lane->replicas, &r->wait);
 }

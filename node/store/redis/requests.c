@@ -1,4 +1,4 @@
-#include "node/store/redis/requests_private.h"
+#include "node/store/redis/requests.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/crc16.h"
-#include "node/store/redis/wire/encode.h"
 
 /* ---- where to ---- */
 
@@ -138,7 +137,7 @@ static bool may_take_reply_room(const struct request *r, const struct redis_lane
 /* ---- sending ---- */
 
 /* A push that surely has not run gets a new number each time: with its old number it could take
- * the place of a later push. False: nobody can tell any more whether the push has run. */
+ * the entry of a later push. False: nobody can tell any more whether the push has run. */
 static bool take_note(struct request *r)
 {
     struct push_ledger *ledger = r->queue->marks->ledger;
@@ -161,7 +160,7 @@ static void encode(struct request *r)
     } else if (request_is_of_all_lanes(r)) {
         struct op op = *r->op;
 
-        op.in.places.after = request_place(r);
+        op.in.places.after = request_cursor(r);
         script_encode(&q->encoded, &q->keys, &op, sha);
     } else {
         script_encode(&q->encoded, &q->keys, r->op, sha);
@@ -196,7 +195,7 @@ void request_send(struct request *r, struct redis_lane *lane)
     q->stats->in_flight++;
     lane->in_flight++;
     lane->reply_bytes[r->kind] += r->reply_bytes;
-    redis_gate_asked(&lane->gate);
+    redis_lane_asked(lane);
     redis_link_send(lane->link, &r->call, call->argc, call->argv, call->lens);
     if (is_next_probe(r))
         bucket_of(r)->probe = r;
@@ -283,7 +282,7 @@ static bool is_refused(const struct request *r)
 {
     const struct redis_lane *lane = bucket_of(r)->lane;
 
-    return lane && redis_gate_refuses(&lane->gate) && !op_has(r->op->verb, OP_OF_LEASES);
+    return lane && breaker_refuses(&lane->breaker) && !op_has(r->op->verb, OP_OF_LEASES);
 }
 
 static void hold(struct request *r)
@@ -295,7 +294,7 @@ static void hold(struct request *r)
     if (b->state == BUCKET_OPEN)
         mark_runnable(q, b->number);
     if (b->lane && !redis_lane_is_connected(b->lane))
-        redis_gate_asked(&b->lane->gate);
+        redis_lane_asked(b->lane);
 }
 
 /* A request that goes at once takes no place among those that wait. */
@@ -436,7 +435,8 @@ bool request_hold_again(struct request *r)
 struct redis_requests *redis_requests_new(struct loop *loop,
                                           const struct redis_store_options *options,
                                           struct redis_store_stats *stats,
-                                          struct redis_route *route)
+                                          struct redis_route *route,
+                                          const struct store_events *events)
 {
     struct redis_requests *q = calloc(1, sizeof(*q));
 
@@ -446,6 +446,7 @@ struct redis_requests *redis_requests_new(struct loop *loop,
     q->stats = stats;
     q->route = route;
     q->marks = route->marks;
+    q->events = events;
     q->timers = &loop->timers;
     q->keys = (struct script_keys){options->prefix, options->buckets};
     for (unsigned i = 0; i < options->buckets; i++) {
@@ -459,16 +460,6 @@ struct redis_requests *redis_requests_new(struct loop *loop,
     }
     request_pool_init(q);
     return q;
-}
-
-void redis_requests_tell(struct redis_requests *q, const struct store_events *events)
-{
-    q->events = events;
-}
-
-void redis_requests_follow(struct redis_requests *q, const struct redis_requests_events *events)
-{
-    q->redirects = *events;
 }
 
 void redis_requests_reload(struct redis_requests *q)

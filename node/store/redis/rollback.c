@@ -5,9 +5,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "node/store/redis/wire/encode.h"
 #include "node/store/redis/wire/reply.h"
-#include "node/store/redis/wire/reply_outputs.h"
-#include "node/store/redis/wire/scripts.h"
 
 #define INCARNATION_CHARS 88
 

@@ -12,9 +12,9 @@
 #include "node/store/redis/topology/slots.h"
 
 #define PAUSE_MS     20   /* a key moves in less, a slot in more */
-#define AGAIN_MAX_MS 250  /* of a bucket in trouble, between two questions */
+#define AGAIN_MAX_MS 250  /* of a bucket in fault, between two questions */
 #define PATIENCE_MS  1000 /* most slots have moved by then */
-#define QUIET_MS     3000 /* without a pause, and the trouble is over */
+#define QUIET_MS     3000 /* without a pause, and the fault is over */
 #define SAY_MS       60000
 #define HOPS_MAX     3 /* more in a row, and two masters name each other */
 
@@ -45,9 +45,9 @@ static void enter(struct redis_bucket *b, enum redis_bucket_state state)
     timer_disarm(r->timers, &b->timer);
     r->reached += (unsigned)redis_bucket_is_reached(b) - was_reached;
     if (state == BUCKET_OPEN)
-        r->events.on_open(r->events.arg, b->number);
+        redis_store_on_bucket_open(r->store, b->number);
     else if (was_reached && !redis_bucket_is_reached(b))
-        r->events.on_shut(r->events.arg, b->number);
+        redis_store_on_bucket_shut(r->store, b->number);
 }
 
 /* ---- asking ---- */
@@ -62,7 +62,7 @@ static void tell_rollback(struct redis_route *r)
     r->marks->found = (struct redis_rollback){0};
     redis_rollback_describe(&found, text, sizeof(text));
     LOG_ERROR("redis", "%s", text);
-    r->events.on_rollback(r->events.arg, &found);
+    redis_store_on_rollback(r->store, &found);
 }
 
 /* Ends the round when all buckets asked have answered, or have gone elsewhere. */
@@ -72,8 +72,8 @@ static void end_round(struct redis_route *r, struct redis_lane *l)
         return;
     tell_rollback(r);
     if (!l->is_usable) {
-        redis_lane_fit(l);
-        r->events.on_fit(r->events.arg, l);
+        redis_lane_set_usable(l);
+        redis_store_on_usable(r->store, l);
     }
     for (unsigned i = 0; i < r->count; i++) {
         struct redis_bucket *b = &r->buckets[i];
@@ -84,7 +84,7 @@ static void end_round(struct redis_route *r, struct redis_lane *l)
             enter(b, BUCKET_OPEN);
         }
     }
-    r->events.on_turned(r->events.arg, l);
+    redis_store_on_route_turned(r->store, l);
 }
 
 static void ask_later(struct redis_bucket *b)
@@ -93,44 +93,44 @@ static void ask_later(struct redis_bucket *b)
     b->again_ms = b->again_ms * 2 < AGAIN_MAX_MS ? b->again_ms * 2 : AGAIN_MAX_MS;
 }
 
-/* ---- trouble ---- */
+/* ---- fault ---- */
 
-static void forget_trouble(struct redis_bucket *b)
+static void forget_fault(struct redis_bucket *b)
 {
     b->again_ms = PAUSE_MS;
-    b->trouble_mono_ms = b->heard_mono_ms = 0;
-    b->trouble[0] = '\0';
+    b->fault_mono_ms = b->heard_mono_ms = 0;
+    b->fault[0] = '\0';
 }
 
-static void name_trouble(struct redis_bucket *b, enum redis_redirect redirect,
-                         const struct redis_address *to, const char *error)
+static void name_fault(struct redis_bucket *b, enum redis_redirect redirect,
+                       const struct redis_address *to, const char *error)
 {
     static const char fix[] = "redis-cli --cluster fix, if nobody moves it";
     char address[REDIS_ADDRESS_CHARS];
 
     if (redirect == REDIS_ASK) {
         redis_address_print(to, address);
-        snprintf(b->trouble, sizeof(b->trouble), "its slot is on its way to %.40s; %s", address,
+        snprintf(b->fault, sizeof(b->fault), "its slot is on its way to %.40s; %s", address,
                  fix);
     } else if (redirect == REDIS_DOWN) {
-        snprintf(b->trouble, sizeof(b->trouble), "%s", error);
-    } else if (!*b->trouble) {
-        snprintf(b->trouble, sizeof(b->trouble), "its slot is on its way to another master; %s",
+        snprintf(b->fault, sizeof(b->fault), "%s", error);
+    } else if (!*b->fault) {
+        snprintf(b->fault, sizeof(b->fault), "its slot is on its way to another master; %s",
                  fix);
     }
 }
 
-static void note_trouble(struct redis_bucket *b, enum redis_redirect redirect,
-                         const struct redis_address *to, const char *error)
+static void note_fault(struct redis_bucket *b, enum redis_redirect redirect,
+                       const struct redis_address *to, const char *error)
 {
     int64_t now_ms = timers_now(b->route->timers);
 
     if (now_ms - b->heard_mono_ms > QUIET_MS)
-        forget_trouble(b);
-    if (b->trouble_mono_ms == 0)
-        b->trouble_mono_ms = now_ms;
+        forget_fault(b);
+    if (b->fault_mono_ms == 0)
+        b->fault_mono_ms = now_ms;
     b->heard_mono_ms = now_ms;
-    name_trouble(b, redirect, to, error);
+    name_fault(b, redirect, to, error);
 }
 
 /* False: it is no redirection. */
@@ -140,15 +140,15 @@ static bool redirect(struct redis_bucket *b, const redisReply *reply)
     enum redis_redirect redirect = REDIS_NOT_REDIRECTED;
     struct redis_address to;
 
-    if (r->events.on_elsewhere && reply->type == REDIS_REPLY_ERROR)
+    if (r->is_cluster && reply->type == REDIS_REPLY_ERROR)
         redirect = redis_redirect_read(reply->str, redis_lane_address(b->lane), &to);
     if (redirect == REDIS_NOT_REDIRECTED)
         return false;
-    note_trouble(b, redirect, &to, reply->str);
+    note_fault(b, redirect, &to, reply->str);
     ask_later(b);
     b->hops += redirect == REDIS_MOVED;
     if (redirect == REDIS_MOVED || redirect == REDIS_DOWN)
-        r->events.on_elsewhere(r->events.arg, b->number, redirect == REDIS_MOVED ? &to : NULL);
+        redis_store_on_elsewhere(r->store, b->number, redirect == REDIS_MOVED ? &to : NULL);
     return true;
 }
 
@@ -156,17 +156,17 @@ static bool redirect(struct redis_bucket *b, const redisReply *reply)
  * once, until the bucket comes to a lane anew. */
 static bool is_damaged(struct redis_bucket *b, const redisReply *reply)
 {
-    char trouble[sizeof(b->trouble)];
+    char fault[sizeof(b->fault)];
 
     if (reply->type != REDIS_REPLY_ERROR || strncmp(reply->str, "DUEQ ", 5) != 0)
         return false;
-    snprintf(trouble, sizeof(trouble), "%s", reply->str + 5);
-    if (strcmp(trouble, b->trouble) != 0)
+    snprintf(fault, sizeof(fault), "%s", reply->str + 5);
+    if (strcmp(fault, b->fault) != 0)
         LOG_ERROR("redis",
                   "%s: bucket %u stands still, the others go on: %s; rename the key away "
                   "(doc/store.md, Keys of a wrong type)",
-                  b->lane->name, b->number, trouble);
-    memcpy(b->trouble, trouble, sizeof(trouble));
+                  b->lane->name, b->number, fault);
+    memcpy(b->fault, fault, sizeof(fault));
     ask_later(b);
     return true;
 }
@@ -225,7 +225,7 @@ static void raise_bucket(struct redis_bucket *b)
     if (!b->route->is_ours || !l || !l->is_ready || !redis_link_is_open(l->link))
         return;
     enter(b, BUCKET_RAISING);
-    forget_trouble(b);
+    forget_fault(b);
     if (b->hops > HOPS_MAX)
         ask_later(b);
     else
@@ -273,12 +273,12 @@ static void on_timer(struct timer *timer)
     } else if (b->state == BUCKET_PAUSED) {
         b->is_probing = true;
         enter(b, BUCKET_OPEN);
-        b->route->events.on_turned(b->route->events.arg, l);
+        redis_store_on_route_turned(b->route->store, l);
     }
 }
 
-/* Where many buckets are in trouble at once, one is logged. */
-static void say_trouble(struct redis_bucket *b)
+/* Where many buckets are in fault at once, one is logged. */
+static void say_fault(struct redis_bucket *b)
 {
     struct redis_route *r = b->route;
 
@@ -286,16 +286,16 @@ static void say_trouble(struct redis_bucket *b)
         return;
     r->said_mono_ms = b->heard_mono_ms;
     LOG_WARN("redis", "%s: bucket %u, and perhaps others, stand still: %s", b->lane->name,
-             b->number, b->trouble);
+             b->number, b->fault);
 }
 
 /* Tells all who wait for the bucket; then asks the bucket whether it can go on. */
 static void give_up(struct redis_bucket *b)
 {
-    say_trouble(b);
+    say_fault(b);
     enter(b, BUCKET_RAISING);
     ask_later(b);
-    b->route->events.on_turned(b->route->events.arg, b->lane);
+    redis_store_on_route_turned(b->route->store, b->lane);
 }
 
 void redis_route_pause(struct redis_route *r, unsigned bucket, enum redis_redirect redirect,
@@ -305,8 +305,8 @@ void redis_route_pause(struct redis_route *r, unsigned bucket, enum redis_redire
 
     if (b->state != BUCKET_OPEN)
         return;
-    note_trouble(b, redirect, to, error);
-    if (redirect == REDIS_DOWN || b->heard_mono_ms - b->trouble_mono_ms >= PATIENCE_MS) {
+    note_fault(b, redirect, to, error);
+    if (redirect == REDIS_DOWN || b->heard_mono_ms - b->fault_mono_ms >= PATIENCE_MS) {
         give_up(b);
         return;
     }
@@ -318,13 +318,14 @@ void redis_route_pause(struct redis_route *r, unsigned bucket, enum redis_redire
 
 void redis_route_init(struct redis_route *r, const struct script_keys *keys,
                       struct redis_marks *marks, struct timers *timers,
-                      const struct redis_route_events *events)
+                      struct redis_store *store, bool is_cluster)
 {
     *r = (struct redis_route){.count = keys->buckets,
                               .keys = *keys,
                               .marks = marks,
                               .timers = timers,
-                              .events = *events};
+                              .store = store,
+                              .is_cluster = is_cluster};
     for (unsigned i = 0; i < r->count; i++) {
         r->buckets[i].route = r;
         r->buckets[i].number = i;
@@ -355,7 +356,7 @@ void redis_route_lane_closed(struct redis_route *r, struct redis_lane *l)
         if (r->buckets[i].lane == l)
             leave(&r->buckets[i]);
     }
-    r->events.on_turned(r->events.arg, l);
+    redis_store_on_route_turned(r->store, l);
 }
 
 unsigned redis_route_count(const struct redis_route *r, const struct redis_lane *l)

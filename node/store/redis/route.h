@@ -14,7 +14,7 @@
  * NOWHERE   nothing is sent; what is submitted waits.
  * RAISING   the same; the question of rollback.h is on its way, or goes again soon, less and
  *           less often.
- * OPEN      requests go; after trouble one at a time, until one was answered well.
+ * OPEN      requests go; after fault one at a time, until one was answered well.
  * PAUSED    as NOWHERE: a request sent there now would be answered that it did not run.
  *
  * Trouble means pauses, and lasts as long as they come again and again: where some keys have
@@ -48,44 +48,50 @@ struct redis_bucket {
     struct redis_route *route;
     unsigned number;
     struct raise_question *question; /* in flight; NULL: none that matters */
-    bool is_raised;          /* RAISING: its answer is good, it waits for the other buckets */
-    unsigned hops;           /* how often it was sent elsewhere since it was OPEN */
-    struct timer timer;      /* RAISING: ask again; PAUSED: it is over */
-    int64_t again_ms;        /* RAISING: ask again after that */
-    int64_t trouble_mono_ms; /* when this trouble began, and when it was heard of last; */
-    int64_t heard_mono_ms;   /* 0: none since it came to this lane */
-    char trouble[112];       /* for people; "": none since it came to this lane */
-};
-
-struct redis_route_events {
-    /* For several masters; NULL: there is one. An error to a question has said that the bucket
-     * is at `to`, which may lead to redis_route_set(), or (`to` NULL) that it is nowhere. */
-    void (*on_elsewhere)(void *arg, unsigned bucket, const struct redis_address *to);
-    void (*on_rollback)(void *arg, const struct redis_rollback *found);
-    void (*on_fit)(void *arg, struct redis_lane *l); /* the lane works: its buckets open now */
-    void (*on_open)(void *arg, unsigned bucket);
-    void (*on_shut)(void *arg, unsigned bucket); /* it was OPEN or PAUSED, and is neither */
-    /* Last: all changes to that lane's buckets that belong together are done. */
-    void (*on_turned)(void *arg, struct redis_lane *l);
-    void *arg;
+    bool is_raised;        /* RAISING: its answer is good, it waits for the other buckets */
+    unsigned hops;         /* how often it was sent elsewhere since it was OPEN */
+    struct timer timer;    /* RAISING: ask again; PAUSED: it is over */
+    int64_t again_ms;      /* RAISING: ask again after that */
+    int64_t fault_mono_ms; /* when this fault began, and when it was heard of last; */
+    int64_t heard_mono_ms; /* 0: none since it came to this lane */
+    char fault[112];       /* for people; "": none since it came to this lane */
 };
 
 struct redis_route {
     struct redis_bucket buckets[REDIS_MARKS_BUCKETS_MAX];
     unsigned count;
     unsigned reached;     /* OPEN or PAUSED */
-    int64_t said_mono_ms; /* when a bucket's trouble was logged last; 0: never */
+    int64_t said_mono_ms; /* when a bucket's fault was logged last; 0: never */
     bool is_ours;         /* <prefix>:meta was right once; no bucket opens before */
     struct script_keys keys;
     struct redis_marks *marks;
     struct timers *timers;
-    struct redis_route_events events;
+    struct redis_store *store;
+    bool is_cluster; /* several masters, and which of them has a bucket may change */
 };
+
+/* What the route tells its store, which has these functions (parts.c, store_cluster.c). */
+
+/* With is_cluster: an answer has said that the bucket is at `to`, which may lead to
+ * redis_route_set(), or (`to` NULL) that it is nowhere. Not from inside a submission. */
+void redis_store_on_elsewhere(struct redis_store *s, unsigned bucket,
+                              const struct redis_address *to);
+void redis_store_on_rollback(struct redis_store *s, const struct redis_rollback *found);
+
+/* The lane works: its buckets open now. */
+void redis_store_on_usable(struct redis_store *s, struct redis_lane *l);
+
+/* open: it is OPEN. shut: it was OPEN or PAUSED, and is neither. */
+void redis_store_on_bucket_open(struct redis_store *s, unsigned bucket);
+void redis_store_on_bucket_shut(struct redis_store *s, unsigned bucket);
+
+/* Last: all changes to that lane's buckets that belong together are done. */
+void redis_store_on_route_turned(struct redis_store *s, struct redis_lane *l);
 
 /* All are borrowed. No bucket has a lane yet. */
 void redis_route_init(struct redis_route *r, const struct script_keys *keys,
                       struct redis_marks *marks, struct timers *timers,
-                      const struct redis_route_events *events);
+                      struct redis_store *store, bool is_cluster);
 void redis_route_fini(struct redis_route *r); /* no lane is ready any more */
 
 /* The bucket goes by that lane, NULL: by none. */

@@ -4,14 +4,13 @@
  * A bucket stays with a working lane until the lane newly named for it is ready, too: so an old
  * map does no harm, and a master that has lost a bucket says so itself.
  */
-#include "node/store/redis/store_private.h"
+#include "node/store/redis/parts.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "node/store/redis/topology/cluster_map.h"
-#include "node/store/redis/requests.h"
 #include "node/store/redis/wakeups.h"
 
 #define TOLD_MAPS 10 /* 100 ms each */
@@ -40,10 +39,8 @@ static struct redis_lane *lane_at(struct redis_store *s, const struct redis_addr
     return l;
 }
 
-struct redis_lane *redis_store_lane_from(void *arg, unsigned serial)
+struct redis_lane *redis_store_lane_from(struct redis_store *s, unsigned serial)
 {
-    struct redis_store *s = arg;
-
     LIST_EACH (link, &s->lanes) {
         struct redis_lane *l = redis_store_lane_of(link);
 
@@ -87,7 +84,7 @@ static void on_sweep(struct timer *timer)
         redis_wakeups_remove(s->wakeups, &l->beat);
         redis_lane_free(l);
     }
-    redis_store_lanes_turned(s);
+    redis_store_on_lanes_turned(s);
 }
 
 /* In a later turn: the lane is still calling back. */
@@ -148,7 +145,7 @@ static void take_ready_lanes(struct redis_store *s)
 }
 
 /* The lane may have been given dq:meta after its handshake had begun. */
-void redis_store_lane_ready(struct redis_store *s, struct redis_lane *l)
+void redis_store_on_lane_ready(struct redis_store *s, struct redis_lane *l)
 {
     bool is_first = l->has_shown_meta && !s->route.is_ours;
 
@@ -241,14 +238,9 @@ static void on_map(void *arg, const struct redis_map *map)
     settle(s);
 }
 
-void redis_store_lost(void *arg, unsigned bucket)
+void redis_store_on_elsewhere(struct redis_store *s, unsigned bucket,
+                              const struct redis_address *to)
 {
-    redis_cluster_map_stale(((struct redis_store *)arg)->map);
-}
-
-void redis_store_moved(void *arg, unsigned bucket, const struct redis_address *to)
-{
-    struct redis_store *s = arg;
     struct redis_lane *named;
 
     redis_cluster_map_stale(s->map);
@@ -278,7 +270,7 @@ enum status redis_store_make_map(struct redis_store *s)
         .buckets = s->options.buckets,
         .timeout_ms = s->options.command_timeout_ms,
         .on_map = on_map,
-        .on_refused = redis_store_refused,
+        .on_refused = redis_store_on_refused,
         .on_stopped = redis_store_part_stopped,
         .arg = s,
     };
@@ -291,9 +283,9 @@ enum status redis_store_make_map(struct redis_store *s)
 
 /* ---- wake-ups ---- */
 
-/* Rank 0: the last place. 2: those behind it, so that all have their turn. */
-static bool is_better_place(const struct redis_lane *a, int rank_a, const struct redis_lane *b,
-                            int rank_b)
+/* Rank 0: where the last one was. 2: those behind it, so that all have their turn. */
+static bool is_better_lane(const struct redis_lane *a, int rank_a, const struct redis_lane *b,
+                           int rank_b)
 {
     if (rank_a == 0 || rank_b == 0)
         return rank_b == 0;
@@ -320,7 +312,7 @@ void redis_store_look_for_wakeups(void *arg)
         is_past_last |= is_last;
         if (!l->is_usable || l->is_retired)
             continue;
-        if (!found || is_better_place(l, rank, found, found_rank)) {
+        if (!found || is_better_lane(l, rank, found, found_rank)) {
             found = l;
             found_rank = rank;
         }

@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "base/timer.h"
 #include "node/store/op.h"
+#include "node/store/redis/options.h"
 #include "node/store/redis/rollback.h"
-#include "node/store/redis/store.h"
 
 /* Log lines about the store's state.
  *

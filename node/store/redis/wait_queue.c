@@ -3,134 +3,6 @@
 #include <assert.h>
 
 #include "base/list.h"
-#include "base/log.h"
-
-static void say_opened(const struct redis_gate *g)
-{
-    const char *why = redis_link_why(g->link);
-
-    LOG_ERROR("redis",
-              "Redis answers no requests (%s): the circuit breaker opens. New ones are refused "
-              "at once until it does; those that wait already wait on",
-              *why ? why : "and says nothing");
-}
-
-static void say_tried(const struct redis_gate *g)
-{
-    LOG_INFO("redis", "Redis is back: the circuit breaker tries it with %u requests",
-             g->breaker.probes);
-}
-
-static void say_closed(const struct redis_gate *g)
-{
-    LOG_INFO("redis", "the circuit breaker is closed again, after %lld ms",
-             (long long)(g->breaker.since_mono_ms - g->tripped_mono_ms));
-}
-
-/* Logs a change of state, and shows it in the stats. */
-static void note(struct redis_gate *g)
-{
-    static void (*const say[BREAKER_STATES])(const struct redis_gate *g) = {
-        [BREAKER_OPEN] = say_opened,
-        [BREAKER_HALF_OPEN] = say_tried,
-        [BREAKER_CLOSED] = say_closed,
-    };
-
-    if (g->said == g->breaker.state)
-        return;
-    if (g->said == BREAKER_CLOSED) {
-        g->tripped_mono_ms = g->breaker.since_mono_ms;
-        g->stats->breaker_trips++;
-    }
-    g->said = g->breaker.state;
-    g->events.on_turned(g->events.arg);
-    say[g->breaker.state](g);
-}
-
-/* Requests may have been given up, so that none waits any more. */
-static void look(struct redis_gate *g)
-{
-    int64_t now = timers_now(g->timers);
-    bool must_try = g->events.is_idle(g->events.arg) && breaker_try(&g->breaker, now);
-    int64_t again_mono_ms;
-
-    if (!g->events.is_waited_for(g->events.arg))
-        breaker_idle(&g->breaker);
-    again_mono_ms = breaker_look(&g->breaker, now);
-
-    note(g);
-    if (again_mono_ms >= 0 &&
-        (!timer_is_armed(&g->timer) || g->timer.due_mono_ms > again_mono_ms))
-        timer_arm(g->timers, &g->timer, again_mono_ms - now);
-    if (must_try)
-        g->events.on_try(g->events.arg);
-}
-
-static void on_timer(struct timer *timer)
-{
-    look(CONTAINER_OF(timer, struct redis_gate, timer));
-}
-
-void redis_gate_init(struct redis_gate *g, const struct redis_store_options *options,
-                     struct redis_store_stats *stats, const struct redis_link *link,
-                     struct timers *timers, const struct redis_gate_events *events)
-{
-    *g = (struct redis_gate){.events = *events, .stats = stats, .link = link, .timers = timers};
-    breaker_init(&g->breaker, options->breaker_after_ms, options->breaker_failures,
-                 options->breaker_probes);
-    timer_init(&g->timer, on_timer);
-}
-
-void redis_gate_reload(struct redis_gate *g, const struct redis_store_options *options)
-{
-    g->breaker.after_ms = options->breaker_after_ms;
-    g->breaker.failures = options->breaker_failures;
-    g->breaker.probes = options->breaker_probes ? options->breaker_probes : 1;
-    timer_disarm(g->timers, &g->timer);
-    look(g);
-}
-
-void redis_gate_fini(struct redis_gate *g)
-{
-    timer_disarm(g->timers, &g->timer);
-}
-
-/* An armed timer is left alone: where answers have come since, it fires too soon and is armed
- * again. So it costs nothing while all goes well. */
-void redis_gate_asked(struct redis_gate *g)
-{
-    breaker_asked(&g->breaker, timers_now(g->timers));
-    if (!timer_is_armed(&g->timer))
-        look(g);
-}
-
-void redis_gate_answered(struct redis_gate *g)
-{
-    breaker_answered(&g->breaker, timers_now(g->timers));
-    note(g);
-}
-
-void redis_gate_fit(struct redis_gate *g)
-{
-    breaker_connected(&g->breaker, timers_now(g->timers));
-    note(g);
-}
-
-void redis_gate_lost(struct redis_gate *g, bool is_late)
-{
-    breaker_lost(&g->breaker, is_late, timers_now(g->timers));
-    look(g);
-}
-
-bool redis_gate_passes(const struct redis_gate *g, unsigned in_flight)
-{
-    return breaker_passes(&g->breaker, in_flight);
-}
-
-bool redis_gate_refuses(const struct redis_gate *g)
-{
-    return breaker_refuses(&g->breaker);
-}
 
 /* ---- who waits ---- */
 
@@ -213,25 +85,26 @@ static bool is_before(const struct redis_hold *h, const struct list *link,
            CONTAINER_OF(link, struct redis_held, link)->number < held->number;
 }
 
-/* Most entries come back in order: the place is mostly behind the last one put back. */
-static struct list *place_of(struct redis_hold *h, const struct redis_held *held)
+/* The last entry before this one, or the head. Most come back in order, and go behind the one
+ * that was put back last. */
+static struct list *last_before(struct redis_hold *h, const struct redis_held *held)
 {
-    struct list *place = is_before(h, h->back, held) ? h->back : &h->list;
+    struct list *at = is_before(h, h->back, held) ? h->back : &h->list;
 
-    while (is_before(h, place->next, held))
-        place = place->next;
-    return place;
+    while (is_before(h, at->next, held))
+        at = at->next;
+    return at;
 }
 
 void redis_hold_put_back(struct redis_hold *h, struct redis_held *held, int64_t ms)
 {
-    struct list *place = place_of(h, held);
+    struct list *before = last_before(h, held);
 
     set_time(h, held, ms);
-    list_prepend(place, &held->link);
+    list_prepend(before, &held->link);
     h->back = &held->link;
     ++*h->gauge;
-    if (place == &h->list)
+    if (before == &h->list)
         timer_disarm(h->timers, &h->timer);
     watch(h);
 }

@@ -285,9 +285,10 @@ static void take_beat(struct redis_wakeups *w, struct bytes payload)
     }
 }
 
-/* ">bucket share ms"; anything else is ignored. */
+/* ">bucket share ms"; anything else is ignored. Only nodes publish hints, but anybody could. */
 static void take_hint(struct redis_wakeups *w, struct bytes payload)
 {
+    const struct store_events *events = w->options.events;
     char text[HINT_BYTES];
     unsigned bucket, share;
     int64_t wait_ms;
@@ -297,22 +298,27 @@ static void take_hint(struct redis_wakeups *w, struct bytes payload)
         return;
     snprintf(text, sizeof(text), "%.*s", BYTES_ARG(payload));
     if (sscanf(text, ">%4u %4u %10" SCNd64 "%n", &bucket, &share, &wait_ms, &end) == 3 &&
-        !text[end] && wait_ms >= 0)
-        w->options.on_hint(w->options.arg, bucket, share, wait_ms);
+        !text[end] && wait_ms >= 0 && bucket < w->options.buckets && share < SHARES &&
+        events->on_hint)
+        events->on_hint(events->arg, bucket, share, wait_ms);
 }
 
 static void on_message(void *arg, struct bytes payload)
 {
     struct redis_wakeups *w = arg;
+    const struct store_events *events = w->options.events;
+    char kind = payload.len ? payload.at[0] : 0;
 
-    if (payload.len && payload.at[0] == '-')
+    if (!kind)
+        return;
+    if (kind == '-')
         take_beat(w, payload);
-    else if (payload.len && payload.at[0] == '=')
-        w->options.on_settings(w->options.arg, bytes_of(payload.at + 1, payload.len - 1));
-    else if (payload.len && payload.at[0] == '>')
+    else if (kind == '>')
         take_hint(w, payload);
-    else if (payload.len)
-        w->options.on_ready(w->options.arg, payload);
+    else if (kind != '=')
+        events->on_ready(events->arg, payload);
+    else if (events->on_settings)
+        events->on_settings(events->arg, bytes_of(payload.at + 1, payload.len - 1));
 }
 
 static void on_stopped(void *arg)

@@ -18,6 +18,7 @@
 
 #include "base/list.h"
 #include "node/store/redis/wire/link.h"
+#include "node/store/store.h"
 
 struct redis_beat;
 
@@ -28,12 +29,12 @@ struct redis_wakeups_options {
     int64_t timeout_ms; /* to connect, to subscribe; the time between beats */
     int64_t backoff_max_ms;
 
+    /* Who hears what others publish (on_ready, on_settings, on_hint); borrowed. */
+    const struct store_events *events;
+    unsigned buckets;
+
     /* As that of a link; NULL: to the address there is. */
     void (*on_look)(void *arg);
-    void (*on_ready)(void *arg, struct bytes topic);
-    void (*on_settings)(void *arg, struct bytes topic);
-    /* Not checked. */
-    void (*on_hint)(void *arg, unsigned bucket, unsigned share, int64_t wait_ms);
     /* How many buckets depend on words published over that link. NULL: there is one Redis. */
     unsigned (*weigh)(void *arg, const struct redis_beat *beat);
     /* Words published there may have been lost; called again and again until one is heard. May

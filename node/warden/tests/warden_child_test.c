@@ -142,6 +142,19 @@ static void silence_kills_it_and_it_starts_anew(void **state)
     assert_int_equal(f.child.state, CHILD_BACKOFF);
 }
 
+static void a_caller_that_stood_still_gives_it_its_time_anew(void **state)
+{
+    struct fake f = working();
+
+    child_heard(&f.child, true, 400);
+    child_begin_anew(&f.child, 5000);
+    child_tick(&f.child, 5499);
+    assert_int_equal(f.child.state, CHILD_UP);
+    assert_int_equal(f.child.lived_mono_ms, 400); /* what the log tells */
+    child_tick(&f.child, 5500);
+    assert_int_equal(f.child.state, CHILD_KILLED);
+}
+
 static void one_that_never_works_is_killed_as_well(void **state)
 {
     struct fake f = fake();
@@ -269,6 +282,7 @@ int main(void)
         cmocka_unit_test(a_system_without_processes_is_asked_again),
         cmocka_unit_test(silence_kills_it_and_it_starts_anew),
         cmocka_unit_test(one_that_never_works_is_killed_as_well),
+        cmocka_unit_test(a_caller_that_stood_still_gives_it_its_time_anew),
         cmocka_unit_test(one_that_hangs_is_killed_sooner_where_that_is_asked_for),
         cmocka_unit_test(one_that_may_be_silent_is_left_alone),
         cmocka_unit_test(stops_in_order),

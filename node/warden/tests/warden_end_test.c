@@ -248,7 +248,7 @@ static void without_a_successor_it_goes_at_once_and_nobody_is_refused(void **sta
 {
     is_address_here = true;
     start();
-    w.worker.is_alone = true;
+    w.worker.has_no_successor = true;
     bury();
     assert_string_equal(await_ended().steps, "R");
     assert_false(w.is_refusing);

@@ -21,6 +21,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "ha/coord/zk_client.h"
+#include "ha/coord/zk_closer.h"
 #include "ha/coord/tests/zk_fixture.h"
 #include "node/channel.h"
 #include "node/warden/session_end.h"
@@ -191,9 +192,10 @@ static int lead(void *arg, int channel_fd)
     struct coordinator *c = connect_to(loop);
     struct coord_change change = {.kind = COORD_CREATE_EPHEMERAL, .path = "/leader"};
     struct coord_call call = {.changes = &change, .change_count = 1, .on_done = on_written};
+    struct channel_reported told = {.fd = channel_fd};
 
     coordinator_write(c, &call);
-    channel_send_session(channel_fd, &c->credentials);
+    channel_report_session(&told, &c->credentials);
     while (getppid() > 0)
         event_base_loop(loop->base, EVLOOP_ONCE);
     return EXIT_FAILURE;

@@ -21,8 +21,6 @@
 #include "node/warden/listen.h"
 #include "node/warden/vip.h"
 
-#define V4        (&v.addresses.at[0])
-#define V6        (&v.addresses.at[1])
 #define LONG_S    1000 /* so that the kernel takes none away meanwhile */
 #define SLOW_S    10
 #define PORT      8000 /* of the namespace: all are free */
@@ -35,9 +33,10 @@ static int setup(void **state)
 {
     netns_lay_cable(state);
     tap = netns_tap("vb");
-    v = (struct warden_vip){.link = vip_link_new(), .locks = {-1, -1, -1, -1}};
+    v = (struct warden_vip){
+        .link = vip_link_new(), .addresses = both, .locks = {-1, -1, -1, -1}};
     v.link->lifetime_s = LONG_S;
-    return vip_addresses_parse(&v.addresses, "10.9.0.100,fd09::64") == STATUS_OK ? 0 : -1;
+    return 0;
 }
 
 static int teardown(void **state)

@@ -72,10 +72,11 @@ static const struct coord_credentials some_session = {.session = 7,
 
 static int tell_and_end(void *arg, int channel_fd)
 {
-    bool is_told = channel_send_session(channel_fd, &some_session) &&
-                   channel_send_address(channel_fd, 123456789012) &&
-                   channel_send_alone(channel_fd, true) &&
-                   channel_send_program(channel_fd, 4321);
+    struct channel_reported told = {.fd = channel_fd};
+    bool is_told = channel_report_session(&told, &some_session) &&
+                   channel_report_address(&told, 123456789012) &&
+                   channel_report_no_successor(&told, true) &&
+                   channel_report_program(&told, 4321);
     _exit(is_told ? EX_CONFIG : EXIT_FAILURE);
 }
 
@@ -89,12 +90,12 @@ static void what_it_leaves_is_known_until_the_next_worker_starts(void **state)
     bury(&w);
     assert_memory_equal(&w.session, &some_session, sizeof(some_session));
     assert_int_equal(w.address_until_boot_ms, 123456789012);
-    assert_true(w.is_alone);
+    assert_true(w.has_no_successor);
     assert_int_equal(w.program, 4321);
     child_tick(&w.child, 10000);
     assert_int_equal(w.session.session, 0);
     assert_int_equal(w.address_until_boot_ms, 0);
-    assert_false(w.is_alone);
+    assert_false(w.has_no_successor);
     assert_int_equal(w.program, 0);
     bury(&w);
 }

@@ -19,7 +19,7 @@ struct pair {
     struct cluster_node nodes[2];
     struct cluster_change change;
     struct cluster_count count;
-    bool is_alone;
+    bool is_standalone;
     struct cluster_command *asked;
     struct timer answer;
     enum cluster_request request;
@@ -34,7 +34,7 @@ static struct pair *pair;
 static bool read_status(void *arg, struct cluster_status *status)
 {
     *status = pair->status;
-    return !pair->is_alone;
+    return !pair->is_standalone;
 }
 
 static void on_answer(struct timer *timer)
@@ -142,7 +142,7 @@ static void tells_all_of_the_cluster(void **state)
         "{\"mode\":\"standby\",\"node\":\"a\",\"role\":\"leader\",\"reason\":\"elected\","
         "\"role_age_ms\":5000,\"may_act\":true,\"token\":\"0f:7\",\"lease_left_ms\":900,"
         "\"failsafe\":false,\"refused\":null,\"leader\":\"a\",\"leader_epoch\":7,"
-        "\"alone_ms\":0,\"stale_ms\":0,\"paused\":false,\"paused_by\":null,"
+        "\"leaderless_ms\":0,\"stale_ms\":0,\"paused\":false,\"paused_by\":null,"
         "\"paused_at_ms\":null,\"wanted\":null,\"wanted_at_ms\":null,"
         "\"forced\":false,\"flapping\":false,\"sharing\":null,\"vip\":null,\"zookeeper\":{"
         "\"session\":"
@@ -194,7 +194,7 @@ static void a_node_alone_says_so(void **state)
     struct fixture *f = *state;
     const char *reply;
 
-    pair->is_alone = true;
+    pair->is_standalone = true;
     reply = call(f, "GET", "/v1/cluster", NULL);
     assert_starts(json_of(reply), "{\"mode\":\"standalone\",\"node\":\"a\",\"role\":\"leader\","
                                   "\"refused\":null,\"can_fail_over\":false,");
@@ -213,7 +213,7 @@ static void a_node_alone_that_is_fenced_leads_nowhere(void **state)
 {
     const char *reply;
 
-    pair->is_alone = true;
+    pair->is_standalone = true;
     pair->status = (struct cluster_status){.refused = "fenced by c", .fenced = 3};
     reply = call(*state, "GET", "/v1/cluster", NULL);
     assert_member(reply, "\"role\":\"offline\"");
@@ -365,13 +365,13 @@ static void what_is_not_known_is_told_as_such(void **state)
     pair->status.leader = "";
     pair->status.session = "connecting";
     pair->status.stale_ms = 5000;
-    pair->status.alone_ms = 6000;
+    pair->status.leaderless_ms = 6000;
     reply = call(*state, "GET", "/v1/cluster", NULL);
-    assert_member(reply, "\"leader\":null,\"leader_epoch\":7,\"alone_ms\":6000,"
+    assert_member(reply, "\"leader\":null,\"leader_epoch\":7,\"leaderless_ms\":6000,"
                          "\"stale_ms\":5000,");
     assert_member(reply, "who leads is not known here; a leader was last seen 6000 ms ago");
     assert_member(call(*state, "GET", "/v1/status", NULL),
-                  "\"alone_ms\":6000,\"stale_ms\":5000,");
+                  "\"leaderless_ms\":6000,\"stale_ms\":5000,");
     assert_has(call(*state, "GET", "/metrics", NULL),
                "\ndueq_without_zookeeper_seconds 5.000\n");
 }

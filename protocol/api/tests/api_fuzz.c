@@ -12,7 +12,7 @@
 #include "protocol/api/encode.h"
 #include "protocol/api/tests/api_fuzz_rules.h"
 #include "protocol/json/read.h"
-#include "protocol/json/text.h"
+#include "protocol/json/write.h"
 
 #define FLAGS (JSON_DECODE_ANY | JSON_ALLOW_NUL)
 

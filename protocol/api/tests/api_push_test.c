@@ -232,10 +232,11 @@ static void survives_a_client_that_leaves_before_the_last_result(void **state)
     struct client c = connect_client(f);
 
     memory_store_hold(f->ms);
-    send_call(&c, "POST", JOBS, "[{\"id\":\"1\",\"body\":\"\"},{\"id\":\"2\",\"body\":\"\"}]");
+    send_call(&c, "POST", JOBS,
+              "[7,{\"id\":\"1\",\"body\":\"\"},{\"id\":\"2\",\"body\":\"\"}]");
     AWAIT(f, memory_store_count(f->ms, OP_PUSH) == 2);
     reset(&c);
-    memory_store_let_go(f->ms, 1);
+    memory_store_release(f->ms, 1);
     fixture_turn(f);
     memory_store_unhold(f->ms);
     AWAIT(f, memory_store_in_flight(f->ms) == 0);

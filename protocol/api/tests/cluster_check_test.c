@@ -247,7 +247,7 @@ static void tells_that_nobody_leads(void **state)
     struct setting s = good();
 
     s.status.leader = "";
-    s.status.alone_ms = 1234;
+    s.status.leaderless_ms = 1234;
     assert_error(&s, "no node leads, for 1234 ms");
 }
 
@@ -293,13 +293,13 @@ static void tells_what_is_not_known(void **state)
 
     s.status.leader = "";
     s.status.stale_ms = 5000;
-    s.status.alone_ms = 6000;
+    s.status.leaderless_ms = 6000;
     assert_error(&s, "who leads is not known here; a leader was last seen 6000 ms ago");
     s = good();
-    s.status.alone_ms = 2000; /* a beat that was late */
+    s.status.leaderless_ms = 2000; /* a beat that was late */
     check(&s);
     assert_int_equal(s.report.count, 0);
-    s.status.alone_ms = 2001;
+    s.status.leaderless_ms = 2001;
     assert_error(&s, "a holds the lead and has not proven its lease for 2001 ms");
 }
 
@@ -309,7 +309,7 @@ static void tells_of_a_leader_that_redis_refuses(void **state)
 
     s.nodes[0].is_fenced = true;
     s.status.node = "b";
-    s.status.alone_ms = 60000; /* and no other leader would mend that */
+    s.status.leaderless_ms = 60000; /* and no other leader would mend that */
     assert_error(&s, "a leads, but Redis follows another ZooKeeper ensemble");
     assert_int_equal(s.report.count, 1);
 }

@@ -585,16 +585,11 @@ static void cuts_off_who_keeps_much_for_longest_when_all_together_keep_too_much(
     disconnect_another(f, &newcomer);
 }
 
-static size_t read_five(const struct connection *c)
-{
-    return 5;
-}
-
 static void keeps_no_more_than_the_protocol_says_when_there_is_enough_to_do(void **state)
 {
     struct fixture *f = *state;
 
-    f->kind.read_max = read_five;
+    f->connection.read_max_bytes = 5;
     f->kind.in_work_max = 1;
     say(f, "1\n2\n3\n4\n5\n6\n");
     assert_int_equal(f->kind.kept_bytes, 3);

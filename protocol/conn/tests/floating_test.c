@@ -206,6 +206,17 @@ static void assert_hears_nothing(struct line_client *c)
     assert_int_equal(errno, EAGAIN);
 }
 
+/* A request of it is in work when its address begins to leave. */
+static struct line_client *come_and_wait(struct fixture *f)
+{
+    struct line_client *c = come(f, true);
+
+    say(c, "a\n");
+    turn(f);
+    move(f, FLOATING_DRAINING);
+    return c;
+}
+
 /* ---- leaving ---- */
 
 static void who_asks_nothing_is_closed_at_once(void **state)
@@ -253,11 +264,8 @@ static void who_came_over_another_address_notices_nothing(void **state)
 static void a_wait_is_cancelled_and_closed_behind_its_reply(void **state)
 {
     struct fixture *f = *state;
-    struct line_client *c = come(f, true);
+    struct line_client *c = come_and_wait(f);
 
-    say(c, "a\n");
-    turn(f);
-    move(f, FLOATING_DRAINING);
     assert_int_equal(c->ends, 1);
     assert_hears_nothing(c);
     answer(f, c);
@@ -270,11 +278,8 @@ static void a_wait_is_cancelled_and_closed_behind_its_reply(void **state)
 static void the_end_waits_for_the_acknowledgement(void **state)
 {
     struct fixture *f = *state;
-    struct line_client *c = come(f, true);
+    struct line_client *c = come_and_wait(f);
 
-    say(c, "a\n");
-    turn(f);
-    move(f, FLOATING_DRAINING);
     answer(f, c);
     pass(f, 100);
     assert_int_equal(c->connection.acked_bytes, 0);
@@ -288,11 +293,8 @@ static void the_end_waits_for_the_acknowledgement(void **state)
 static void a_reply_that_is_cut_off_is_not_acknowledged(void **state)
 {
     struct fixture *f = *state;
-    struct line_client *c = come(f, true);
+    struct line_client *c = come_and_wait(f);
 
-    say(c, "a\n");
-    turn(f);
-    move(f, FLOATING_DRAINING);
     answer(f, c);
     move(f, FLOATING_AWAY);
     turn(f);

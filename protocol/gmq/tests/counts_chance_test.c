@@ -40,7 +40,7 @@ static void add_client(struct sums *sums, const struct gmq_client *client)
 {
     sums->clients++;
     sums->open += client->base.connection.state != CONNECTION_CLOSED;
-    sums->unacked += length_of(&client->base.unacked.parcels);
+    sums->unacked += length_of(&client->base.unacked);
     sums->in_work += client->base.connection.in_work;
     sums->kept_bytes += stream_len(&client->base.connection.input);
     sums->unread_bytes += stream_len(&client->base.connection.output);

@@ -196,7 +196,7 @@ static void reads_no_further_while_too_many_requests_are_in_work(void **state)
     AWAIT(f, memory_store_in_flight(f->ms) >= 4);
     expect_silence(&c);
     assert_int_equal(memory_store_count(f->ms, OP_PUSH), 4);
-    memory_store_let_go(f->ms, 1);
+    memory_store_release(f->ms, 1);
     expect(&c, "{\"id\":null,\"result\":\"success\",\"error\":null}\n");
     AWAIT(f, memory_store_count(f->ms, OP_PUSH) == 5);
     memory_store_unhold(f->ms);

@@ -149,6 +149,9 @@ static void one_body_may_use_up_the_limit_of_all(void **state)
             say_bytes(&c, bytes_of(body.at + sent, 5000));
             fixture_turn(f);
             assert_in_range(body_bytes(f), 0, f->options.bodies_max_bytes);
+            /* Announced or not, it counts as a large one when it has become one. */
+            if (sent + 5000 > ROUTE_SMALL_BYTES)
+                assert_int_equal(f->http->body_bytes[false], 0);
         }
         say(&c, i ? "\r\n0\r\n\r\n" : "");
         assert_has(receive(&c), "\r\n\r\nt 200000 xxx");
@@ -190,11 +193,15 @@ static void allow_connections(struct fixture *f, unsigned count)
     http_reload(http_port(f->http), &f->options);
 }
 
+static const struct http_client *last_client(const struct fixture *f)
+{
+    return CONTAINER_OF(f->http->port.clients.prev, struct http_client, base.link);
+}
+
 /* Has so much of the body come of the client that came last? */
 static bool has_come(const struct fixture *f, size_t len)
 {
-    const struct http_client *last =
-        CONTAINER_OF(f->http->port.clients.prev, struct http_client, base.link);
+    const struct http_client *last = last_client(f);
 
     return last->request && last->request->content.len == len;
 }
@@ -374,6 +381,23 @@ static void a_slow_body_ends_with_its_connection(void **state)
     leave(&c);
 }
 
+/* And one that is thrown away as fast as it comes. */
+static void a_body_is_read_to_its_end_and_little_behind_it(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    f->options.request_ms = 500;
+    http_reload(http_port(f->http), &f->options);
+    say(&c, PUSH "Content-Length: 9000\r\n\r\nhello");
+    AWAIT(f, has_come(f, 5));
+    assert_int_equal(last_client(f)->base.connection.read_max_bytes, 8995 + HEAD_MAX_BYTES);
+    fixture_pass(f, 600);
+    assert_starts(receive(&c), "HTTP/1.1 408 Request Timeout\r\n");
+    assert_int_equal(last_client(f)->base.connection.read_max_bytes, CONNECTION_READ_BYTES);
+    leave(&c);
+}
+
 static void refuses_a_body_that_comes_when_it_stops(void **state)
 {
     struct fixture *f = *state;
@@ -405,6 +429,7 @@ int main(void)
         TEST(an_address_keeps_others_from_no_more_than_half),
         TEST(gives_memory_back_when_a_client_leaves_within_a_body),
         TEST(a_slow_body_ends_with_its_connection),
+        TEST(a_body_is_read_to_its_end_and_little_behind_it),
         TEST(refuses_a_body_that_comes_when_it_stops),
     };
 

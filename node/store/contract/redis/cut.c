@@ -5,7 +5,7 @@
 
 #include <hiredis/hiredis.h>
 
-#include "node/store/redis/wire/scripts.h"
+#include "node/store/redis/wire/encode.h"
 
 #define BODY_BYTES 4096
 #define CALLS_MAX  250

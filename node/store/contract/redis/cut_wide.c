@@ -48,7 +48,7 @@ static void allow_one_dead(void)
  * becomes ready; a dead one is too many, and a pause ends. */
 static struct op scan_it(const char *id)
 {
-    struct op op = {.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000};
+    struct op op = scan_op();
 
     push_resting();
     let_time_out(&cut_scene.held);

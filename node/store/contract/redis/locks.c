@@ -10,7 +10,7 @@
 
 static struct sharer all;
 
-static struct op scan_op(void)
+static struct op share_op(void)
 {
     sharer_init(&all, "node-a", OWNER, SHARE_OWN, 0x1c);
     return sharer_scan_op(&all);
@@ -19,7 +19,7 @@ static struct op scan_op(void)
 /* The form of doc/cluster.md, which people who look into Redis rely on. */
 static void a_lock_is_a_string_with_an_expiry(void **state)
 {
-    struct op op = scan_op();
+    struct op op = share_op();
     long long left_ms;
     redisReply *reply;
 
@@ -40,7 +40,7 @@ static void late_topics_are_counted_over_all_pages(void **state)
 {
     int64_t now_ms = store_now();
     unsigned number = 0;
-    struct op op = scan_op();
+    struct op op = share_op();
     char rest[64];
 
     memset(all.marks, SHARE_OTHERS, SHARES);
@@ -65,7 +65,7 @@ static void what_is_no_lock_bars_nobody(void **state)
     static const char *const wrongs[] = {"SET", "LPUSH"};
 
     for (unsigned i = 0; i < 2; i++) {
-        struct op op = scan_op();
+        struct op op = share_op();
 
         plant("DEL", 'l', "");
         plant(wrongs[i], 'l', "wrong");
@@ -80,24 +80,24 @@ static void what_is_no_lock_bars_nobody(void **state)
 static void no_scan_by_locks_changes_a_job_when_a_key_is_wrong(void **state)
 {
     let_due(TOPIC, "due");
-    contract_all_or_nothing(scan_op(), "tcn");
-    contract_stops_its_topic(scan_op(), "jdve", 0);
+    contract_all_or_nothing(share_op(), "tcn");
+    contract_stops_its_topic(share_op(), "jdve", 0);
     plant("PEXPIRE", 'l', "0");
-    contract_stops_its_topic(scan_op(), "r", 0);
-    assert_int_equal(run_well(scan_op()).out.scan.moved, 1);
+    contract_stops_its_topic(share_op(), "r", 0);
+    assert_int_equal(run_well(share_op()).out.scan.moved, 1);
 }
 
 static void no_lock_is_taken_by_what_cannot_be_announced(void **state)
 {
     let_due(TOPIC, "due");
-    contract_refused_unheard(scan_op());
+    contract_refused_unheard(share_op());
     assert_int_equal(plant("EXISTS", 'l', ""), 0);
 }
 
 /* Due jobs must move, or nothing would ever free memory. */
 static void a_full_redis_gives_locks(void **state)
 {
-    struct op op = scan_op();
+    struct op op = share_op();
 
     let_due(TOPIC, "due");
     contract_fill();
@@ -113,7 +113,7 @@ static void a_lock_is_no_place(void **state)
     struct op places = {.verb = OP_PLACES};
 
     let_due(TOPIC, "due");
-    run_well(scan_op());
+    run_well(share_op());
     audit();
     assert_int_equal(found.count, 0);
     assert_status(cancel("due"), OK);

@@ -6,8 +6,8 @@
 
 #include <hiredis/hiredis.h>
 
-#include "node/store/redis/wire/reply.h"
-#include "node/store/redis/wire/scripts.h"
+#include "node/store/redis/wire/decode.h"
+#include "node/store/redis/wire/encode.h"
 
 #define WORKER 0x00abcdef
 

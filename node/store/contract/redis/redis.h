@@ -5,8 +5,9 @@
 #include "node/store/contract/contract.h"
 #include "node/store/redis/tests/server_fixture.h"
 
-extern const struct contract_part contract_redis, contract_twins, contract_repair,
-    contract_wide, contract_single, contract_fences_redis, contract_pushes_redis;
+extern const struct contract_part contract_wrong, contract_left, contract_twins,
+    contract_repair, contract_wide, contract_single, contract_fences_redis,
+    contract_pushes_redis;
 
 /* Before each of them: where the store under test keeps its keys. Both are borrowed. */
 void contract_redis_begin(struct redis_fixture *fixture, const char *key_prefix);
@@ -24,9 +25,20 @@ void contract_redis_end(void);
  * It is there for a few more calls. */
 const char *contract_key(char letter);
 
+/* Where the store under test keeps its keys. */
+const char *contract_prefix(void);
+
 /* One digest a key of TOPIC and its bucket, but for the counter, the history and `except`. */
 #define CONTRACT_DIGESTS 768
 void contract_digests(char except, char digests[CONTRACT_DIGESTS]);
+
+/* The operation is refused, and all keys but `except`, and but for the counter and the history,
+ * stay as they are. */
+void contract_refused(struct op op, char except);
+
+/* The key is of a wrong type until contract_restore(); returns which. One key at a time. */
+const char *contract_spoil(char letter);
+void contract_restore(char letter);
 
 /* For each of these keys: while it is of a wrong type, the operation is refused, and all other
  * keys stay as they are. */
@@ -36,11 +48,23 @@ void contract_all_or_nothing(struct op op, const char *letters);
  * goes on: where `moved` is 1 a job of OTHER becomes ready. */
 void contract_stops_its_topic(struct op scan, const char *letters, unsigned moved);
 
+/* TOPIC has an event that is over. */
+void contract_call_scan(void);
+
 /* While Redis refuses PUBLISH, the operation is refused, and all keys stay as they are. */
 void contract_refused_unheard(struct op op);
 
 /* TOPIC's first ready job, with its owner remembered. */
 struct job contract_pop_owned(void);
+
+struct op contract_push_sized(const char *id, size_t body_bytes, int64_t delay_ms,
+                              int64_t ttr_ms);
+
+/* Jobs in every place, big and small ones, and the leases on those that are reserved. */
+struct contract_scene {
+    struct job small, big, done;
+};
+struct contract_scene contract_set_the_scene(void);
 
 /* After each: prints what the twins did last, if a difference has ended them. */
 void contract_twins_end(void);

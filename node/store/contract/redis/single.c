@@ -1,4 +1,4 @@
-/* As redis.c, for a single job with rules: what its verbs leave behind when they are refused,
+/* As wrong.c, for a single job with rules: what its verbs leave behind when they are refused,
  * because a key is of a wrong type, PUBLISH is forbidden, or Redis is full.
  */
 #include "node/store/contract/redis/redis.h"
@@ -47,6 +47,18 @@ static void no_push_with_rules_happens_when_a_key_is_wrong(void **state)
     run_well(op);
 }
 
+/* A dead job, a reserved one, and a ready one. */
+static void begin_with_three(void)
+{
+    struct job job;
+
+    begin();
+    job = reserve_rich("dead");
+    assert_status(bury(&job), OK);
+    reserve_rich("reserved");
+    run_well(rich_op("ready"));
+}
+
 /* Pushed over itself, with as little in common as can be. */
 static void assert_replaced_or_left(const char *id, const char *letters)
 {
@@ -65,13 +77,7 @@ static void assert_replaced_or_left(const char *id, const char *letters)
 
 static void nothing_is_replaced_when_a_key_is_wrong(void **state)
 {
-    struct job job;
-
-    begin();
-    job = reserve_rich("dead");
-    assert_status(bury(&job), OK);
-    reserve_rich("reserved");
-    run_well(rich_op("ready"));
+    begin_with_three();
     assert_replaced_or_left("dead", "jpx");
     assert_replaced_or_left("reserved", "jpveo");
     assert_replaced_or_left("ready", "jpqe");
@@ -137,13 +143,7 @@ static void assert_moved_or_left(const char *id, const char *now, const char *la
 
 static void no_move_happens_when_a_key_is_wrong(void **state)
 {
-    struct job job;
-
-    begin();
-    job = reserve_rich("dead");
-    assert_status(bury(&job), OK);
-    reserve_rich("reserved");
-    run_well(rich_op("ready"));
+    begin_with_three();
     assert_moved_or_left("dead", "jqxn", "jdtx");
     assert_moved_or_left("reserved", "jqvno", "jdtvo");
     assert_moved_or_left("ready", "j", "jdtq");

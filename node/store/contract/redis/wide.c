@@ -1,4 +1,4 @@
-/* As redis.c, for whole topics: what kick, purge, list, configure, audit, repair and a scan
+/* As wrong.c, for whole topics: what kick, purge, list, configure, audit, repair and a scan
  * with deaths leave behind when they are refused.
  */
 #include "node/store/contract/redis/plant.h"
@@ -95,7 +95,7 @@ static void no_repair_changes_a_job_when_a_key_is_wrong(void **state)
 /* Jobs that expire and jobs that are used up in the scene, and a dead job too many. */
 static void no_wide_scan_changes_a_job_when_a_key_is_wrong(void **state)
 {
-    struct op op = {.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000};
+    struct op op = scan_op();
     struct topic_settings history = {.set = SETTING_BIT(HISTORY), .history = true};
     struct job job;
 
@@ -114,17 +114,6 @@ static void no_wide_scan_changes_a_job_when_a_key_is_wrong(void **state)
 
 /* ---- a place that names a job which is not there ---- */
 
-/* It is refused, and changes nothing. */
-static void assert_stopped(struct op op)
-{
-    char before[CONTRACT_DIGESTS] = "", after[CONTRACT_DIGESTS] = "";
-
-    contract_digests('n', before);
-    assert_status(run(op), STORE_ERROR);
-    contract_digests('n', after);
-    assert_string_equal(before, after);
-}
-
 static void no_orphan_is_passed_over(void **state)
 {
     struct op sweep = {.verb = OP_KICK, .topic = TOPIC, .in.chunk.limit = 10};
@@ -138,18 +127,13 @@ static void no_orphan_is_passed_over(void **state)
     for (unsigned i = 0; i < 3; i++) {
         plant_score(places[i].letter, "ghost", 1);
         list.in.list.state = places[i].state;
-        assert_stopped(list);
+        contract_refused(list, 'n');
         sweep.verb = OP_PURGE;
         sweep.in.chunk.state = places[i].state;
-        assert_stopped(sweep);
+        contract_refused(sweep, 'n');
     }
     sweep.verb = OP_KICK;
-    assert_stopped(sweep);
-}
-
-static struct op scan_op(void)
-{
-    return (struct op){.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan = {.limit = 1000}};
+    contract_refused(sweep, 'n');
 }
 
 static void a_ttl_without_a_job_stops_its_topic_and_no_other(void **state)
@@ -210,8 +194,7 @@ static void who_never_had_a_job_uses_no_try_of_it(void **state)
     redis_fixture_command(contract_redis_fixture(), "EVAL %s 1 %s", one_try, contract_key('j'));
     assert_int_equal(get("a").tries, 1);
     plant_score('v', "a", 1);
-    redis_fixture_command(contract_redis_fixture(), "ZADD %s 1 %b", contract_key('t'), TOPIC.at,
-                          TOPIC.len);
+    contract_call_scan();
     assert_int_equal(run_well(scan_op()).out.scan.expired, 1);
     assert_state("a", JOB_READY);
 }

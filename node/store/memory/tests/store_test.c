@@ -179,7 +179,7 @@ static void held_answers_wait_while_wake_ups_arrive(void **state)
     assert_int_equal(bench.ready, 1);
     assert_int_equal(memory_store_in_flight(bench.ms), 2);
 
-    memory_store_let_go(bench.ms, 1);
+    memory_store_release(bench.ms, 1);
     turn();
     assert_int_equal(bench.done, 1);
 

@@ -20,11 +20,7 @@ local code = check_lease(value, ARGV[3])
 if code ~= OK then
     return {code, 0, -1}
 end
-local is_big = byte(value) % 16 >= 8
-if is_big then
-    call('HLEN', p)
-end
-local is_owner = owns(o, value, id, topic)
+-- HERE belongings
 local e
 if byte(value) % 128 >= 64 and parse('>I6', value, 41) > 0 then
     e = sub(j, 1, -#topic - 3) .. 'e:' .. topic
@@ -42,14 +38,5 @@ if byte(value) % 64 >= 32 and call('HLEN', j) == 1 then
 end
 
 call('ZREM', v, id)
-if e then
-    call('ZREM', e, id)
-end
-if is_owner then
-    call('HDEL', o, id)
-end
-call('HDEL', j, id)
-if is_big then
-    call('HDEL', p, id)
-end
+-- HERE forget
 return {OK, 0, wait}

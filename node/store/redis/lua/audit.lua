@@ -25,11 +25,7 @@ local PAGE, PROBES, PROBES_MAX, SHORT = 200, 100, 1200, 1000
 local STEPS = 5 -- a job, about
 local IN_SIGHT = 500 -- of repair: so many of q from both ends on
 
-local key = {}
-for letter in string.gmatch('pdrqvxe', '.') do
-    key[letter] = beside(j, topic, letter)
-end
-local bucket = sub(j, 1, -#topic - 3)
+-- HERE keys
 local answer, looked = {OK, now, -1, '', 0}, 0
 
 local function suspect(id, damage)

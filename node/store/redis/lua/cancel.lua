@@ -16,11 +16,7 @@ local value = call('HGET', j, id)
 if not value then
     return {NOT_FOUND, now, -1}
 end
-local is_big = byte(value) % 16 >= 8
-if is_big then
-    call('HLEN', p)
-end
-local is_owner = owns(o, value, id, topic)
+-- HERE belongings
 local is_last = call('HLEN', j) == 1
 if is_last then
     call('ZCARD', t)
@@ -45,16 +41,7 @@ end
 if place then
     call('ZREM', place, member)
 end
-if e then
-    call('ZREM', e, id)
-end
-if is_owner then
-    call('HDEL', o, id)
-end
-call('HDEL', j, id)
-if is_big then
-    call('HDEL', p, id)
-end
+-- HERE forget
 if clearing then
     clearing.run(r, clearing)
 end

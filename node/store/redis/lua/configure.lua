@@ -18,7 +18,7 @@
 local c, t, a, r, q = unpack(KEYS)
 local topic, mask, given, mode = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local FOREVER, NOTHING = 281474976710655, string.rep('\0', SETTINGS_BYTES)
-local FIELDS = SETTINGS_PLACES
+local FIELDS = SETTINGS_OFFSETS
 
 local found = call('HGET', c, topic)
 local row = found and settings_are_ours(found) and found or NOTHING

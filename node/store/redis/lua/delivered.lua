@@ -14,11 +14,7 @@
 local j, p, v, t, o = unpack(KEYS)
 local topic = ARGV[1]
 
-local ids = {}
-for i = 2, #ARGV, 2 do
-    ids[#ids + 1] = ARGV[i]
-end
-local values = call('HMGET', j, unpack(ids))
+-- HERE leases
 
 local stale, soonest, was_touched = 0, math.huge, false
 local kept, deadlines, gone, bodies, owners = {}, {}, {}, {}, {}

@@ -3,16 +3,18 @@
 #
 # BEFORE is put in front of each of them, for tests.
 #
-# Each script becomes one string in the table that scripts.h declares: common.lua, then the
+# Each script becomes one string in the table that encode.h declares: common.lua, then the
 # parts that its line "-- USES" names, then itself. A line "-- HERE" in it, or in a part, makes way
 # for the parts that it names: a function costs when it is made, and in a branch that is seldom taken
 # it seldom is. A part stands in one of the files of lib/, from its line "-- PART" to the next.
 #
 # Of the packed settings of a topic (node/store/settings.h) there is put in, from their definition
 # in base/topic_settings.h:
-#   SETTING_TTR, ...  bit, form and place of each that is a number: 1, '>I4', 9
-#   SETTINGS_PLACES   first and last byte of each; SETTINGS_BYTES of all; SETTINGS_LEAST of the
+#   SETTING_TTR, ...  bit, form and first byte of each that is a number: 1, '>I4', 9
+#   SETTINGS_OFFSETS  first and last byte of each; SETTINGS_BYTES of all; SETTINGS_LEAST of the
 #                     first version; SETTINGS_RULES where max_tries and the backoff begin
+# Of a scan's answer (enum scan_field in wire/decode.h):
+#   SCAN_MOVED, ...   the number of each field in the array
 
 string(REPLACE "+" ";" names "${NAMES}")
 
@@ -53,7 +55,7 @@ set(definition ${CMAKE_CURRENT_LIST_DIR}/../../../../base/topic_settings.h)
 set(settings "")
 set(at 9)
 set(bit 1)
-set(places "")
+set(offsets "")
 set(row_form "X\\(([A-Z_]+), \"[a-z_]+\", [a-z_]+, [A-Z]+, ([0-9]+),")
 file(READ ${definition} text)
 string(REGEX MATCHALL "${row_form}" rows "${text}")
@@ -64,7 +66,7 @@ foreach(row IN LISTS rows)
     set(text_of_${name} "${bit}, '>I${bytes}', ${at}")
     set(at_of_${name} ${at})
     math(EXPR last "${at} + ${bytes} - 1")
-    string(APPEND places "{${at}, ${last}}, ")
+    string(APPEND offsets "{${at}, ${last}}, ")
     math(EXPR at "${last} + 1")
     math(EXPR bit "${bit} * 2")
 endforeach()
@@ -81,10 +83,30 @@ function(put_settings_in out text)
     foreach(name IN LISTS settings)
         string(REPLACE "SETTING_${name}" "${text_of_${name}}" text "${text}")
     endforeach()
-    string(REPLACE "SETTINGS_PLACES" "{${places}}" text "${text}")
+    string(REPLACE "SETTINGS_OFFSETS" "{${offsets}}" text "${text}")
     string(REPLACE "SETTINGS_BYTES" "${bytes_of_all}" text "${text}")
     string(REPLACE "SETTINGS_LEAST" "45" text "${text}")
     string(REPLACE "SETTINGS_RULES" "${at_of_MAX_TRIES}" text "${text}")
+    set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+# The fields of a scan's answer: their numbers in Lua.
+file(READ ${CMAKE_CURRENT_LIST_DIR}/../wire/decode.h text)
+string(REGEX MATCH "\nenum scan_field {[^}]*}" text "${text}")
+string(REGEX MATCHALL "\n    SCAN_[A-Z_]+" fields "${text}")
+set(number 4) # behind code, now, wait
+foreach(field IN LISTS fields)
+    string(STRIP "${field}" field)
+    set(number_of_${field} ${number})
+    math(EXPR number "${number} + 1")
+endforeach()
+list(TRANSFORM fields STRIP)
+list(SORT fields ORDER DESCENDING) # as above
+
+function(put_fields_in out text)
+    foreach(field IN LISTS fields)
+        string(REPLACE "${field}" "${number_of_${field}}" text "${text}")
+    endforeach()
     set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
@@ -111,12 +133,13 @@ set(rows "")
 foreach(name IN LISTS names)
     read_script(text ${name})
     put_settings_in(text "${text}")
+    put_fields_in(text "${text}")
     c_literal(literal "${common}${text}")
     string(APPEND rows "    {\"${name}\",\n     ${literal}},\n")
 endforeach()
 
 file(WRITE ${OUT} "/* Made by node/store/redis/lua/embed.cmake from the scripts beside it. */
-#include \"node/store/redis/wire/scripts.h\"
+#include \"node/store/redis/wire/encode.h\"
 
 #include <stddef.h>
 

@@ -10,11 +10,7 @@
 local j, v, t = unpack(KEYS)
 local topic = ARGV[1]
 
-local ids = {}
-for i = 2, #ARGV, 2 do
-    ids[#ids + 1] = ARGV[i]
-end
-local values = call('HMGET', j, unpack(ids))
+-- HERE leases
 
 local stale, deadline, deadlines = 0, format('%d', now + 5000), {} -- OP_UNCONFIRMED_MS
 for i = 1, #ids do

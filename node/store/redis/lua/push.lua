@@ -1,14 +1,14 @@
 -- push: a new job, into delayed or ready.
 --
--- KEYS   j p d r t n a, then u where the push is to be noted, and by rule q and e where it has rules,
---        and the bucket's o and the place of the one that it replaces: a key that is named costs,
---        used or not
+-- KEYS   j p d r t n a, then u where the push is to be noted. Not named, because a key that is named
+--        costs, but made here from the name of j: q and e for a job that has rules, and for a job
+--        that is replaced its place and the bucket's o
 -- ARGV   topic, id ('': make one), body, and packed as '>I5I6I4BBBBI6': delay ms, at ms (0: delay
 --        counts), TTR ms, number of buckets, this bucket, what to do where the id lives (0:
 --        refuse, 1: replace, 2: leave it; and 4 where the ttl counts from when it is due, not from
 --        now), how it is noted (1: say how long u is kept, too; 2: it is a retry; 4: u must be
 --        there), its number in the ledger; then the first and the last byte of its entry in u. For a
---        job that has rules also those, packed as in a value, with the ttl in the place of `expires`.
+--        job that has rules also those, packed as in a value, with the ttl where `expires` stands.
 -- answer code, now, wait, due, 1: one with this id lived[, id when it was made here]
 -- USES   now epoch ring
 --
@@ -34,7 +34,7 @@ local delay, at, ttr, buckets, bucket, mode, note, number = parse('>I5I6I4BBBBI6
 local BIG_BYTES, IDS_TRIED = 1024, 1000
 local DELAY_MAX = 3650 * 86400000
 local REPLACE, IGNORE, TTL_FROM_DUE = 1, 2, 4
-local KEEP_MS = '3600000' -- as in push_ledger.h
+local KEEP_MS = '3600000' -- PUSH_LEDGER_KEEP_MS
 local RENEWS, AGAIN, THERE = 1, 2, 4
 local REPLACED, EVENT, REFUSED = 1, 2, 4
 

@@ -20,11 +20,7 @@ local j = KEYS[1]
 local topic, id, calls_scan = ARGV[1], ARGV[2], ARGV[3] == '1'
 local LOOK_MAX = 1000
 
-local key = {}
-for letter in string.gmatch('pdrqvxe', '.') do
-    key[letter] = beside(j, topic, letter)
-end
-local bucket = sub(j, 1, -#topic - 3)
+-- HERE keys
 local t, a, n, o = bucket .. 't', bucket .. 'a', bucket .. 'n', bucket .. 'o'
 
 if id == '' then

@@ -11,27 +11,23 @@
 local j, r, v, n, q = unpack(KEYS)
 local topic = ARGV[1]
 
-local names = {}
-for i = 2, #ARGV, 2 do
-    names[#names + 1] = ARGV[i]
-end
-local found = call('HMGET', j, unpack(names))
+-- HERE leases
 
-local stale, ids, values, ranks = 0, {}, {}, {}
+local stale, gone, jobs, ranks = 0, {}, {}, {}
 local is_common, is_ranked = false, false
-for i = 1, #names do
-    if check_lease(found[i], ARGV[2 * i + 1]) ~= OK then
+for i = 1, #ids do
+    if check_lease(values[i], ARGV[2 * i + 1]) ~= OK then
         stale = stale + 1
-    elseif byte(found[i]) % 64 < 32 then
-        local rank = priority(found[i])
-        ids[#ids + 1] = names[i]
-        values[#values + 1] = found[i]
+    elseif byte(values[i]) % 64 < 32 then
+        local rank = priority(values[i])
+        gone[#gone + 1] = ids[i]
+        jobs[#jobs + 1] = values[i]
         ranks[#ranks + 1] = rank
         is_common = is_common or rank == COMMON_PRIORITY
         is_ranked = is_ranked or rank ~= COMMON_PRIORITY
     end
 end
-if #ids == 0 then
+if #gone == 0 then
     return {OK, now, -1, stale}
 end
 
@@ -41,18 +37,18 @@ if finds_r_empty or finds_q_empty then
     wake(j, topic)
 end
 call('ZREM', v, '') -- even if Redis is full
-local last = call('INCRBY', n, #ids)
+local last = call('INCRBY', n, #gone)
 local ready, entries, ranked = {}, {}, {}
 
-for i = #ids, 1, -1 do
+for i = #gone, 1, -1 do
     local key = pack('>I6', MIDDLE - (last - i + 1))
-    ready[#ready + 1] = ids[i]
-    ready[#ready + 1] = moved(values[i], READY, key)
+    ready[#ready + 1] = gone[i]
+    ready[#ready + 1] = moved(jobs[i], READY, key)
     if ranks[i] == COMMON_PRIORITY then
-        entries[#entries + 1] = key .. ids[i]
+        entries[#entries + 1] = key .. gone[i]
     else
         ranked[#ranked + 1] = format('%d', ranks[i])
-        ranked[#ranked + 1] = key .. ids[i]
+        ranked[#ranked + 1] = key .. gone[i]
     end
 end
 if is_common then
@@ -62,5 +58,5 @@ if is_ranked then
     call('ZADD', q, unpack(ranked))
 end
 call('HSET', j, unpack(ready))
-call('ZREM', v, unpack(ids))
+call('ZREM', v, unpack(gone))
 return {OK, now, -1, stale}

@@ -7,19 +7,15 @@
 -- ARGV   limit: move at most so many jobs; the node's name and bytes the history may take (0: none
 --        is written); then for each rule of the configuration: pattern, settings, packed; last
 --        the leader's token
--- answer code, now, wait (always -1); where it is FENCED, the token seen; else moved, reservations
---        that ran out, of them dead for their tries, dead for their ttl, dead ones deleted, ms to
---        the bucket's next event (0: more is due now; -1: there is none), number of topics left
---        alone, what is wrong with the first of them (''), then the lateness of each delayed job
---        that became ready
+-- answer code, now, wait (always -1); where it is FENCED, the token seen; else the fields of enum
+--        scan_field (wire/decode.h), then the lateness of each delayed job that became ready
 -- USES   now moved wake become_ready
 --
 -- Where all nodes scan, the last argument is the node's share instead of the token, 300 bytes: view 16
 -- and owner 16 in hex; how long a lock lasts, and from when on a topic is late, 6 each; a mark for each of
 -- 256 shares. Then the script checks each topic's lock (by rule: the name of t with l) instead
 -- of the token: see own_topics in lib/scan.lua. The ms to the next event are those of the
--- node's own topics; and behind what is wrong the answer has four more numbers: locks taken
--- that were free, taken from an older view, stolen (of those that were free), conflicts.
+-- node's own topics; and the answer has the fields of locks, too.
 --
 -- Topics come in the order of their next event. First the plan is made for all of them, by reading
 -- alone; then it is carried out. Where a due job is missing, or not in the state its place
@@ -195,7 +191,7 @@ local function plan_for(topic)
 end
 
 local watched, tokens = {c}, 0
-local answer, filled = {OK, now, -1, 0, 0, 0, 0, 0, -1, 0, ''}, 11
+local answer, filled = {OK, now, -1, 0, 0, 0, 0, 0, -1, 0, ''}, SCAN_WRONG
 local topics, claims, next_own, mark_of, who, lock_ms, l = nil, nil, math.huge, nil, nil, nil, nil
 if share then
     -- HERE own_topics
@@ -222,15 +218,17 @@ local plans, stuck, first_wrong, stamps, lines = {}, {}, '', 0, {}
 
 local function add_up(plan)
     local more = plan.more
-    answer[4], answer[5] = answer[4] + left - plan.left, answer[5] + plan.timed_out
+    answer[SCAN_MOVED] = answer[SCAN_MOVED] + left - plan.left
+    answer[SCAN_TIMED_OUT] = answer[SCAN_TIMED_OUT] + plan.timed_out
     local lateness = plan.lateness
     for i = 1, #lateness do
         answer[filled + i] = lateness[i]
     end
     filled = filled + #lateness
     if more then
-        answer[6], answer[7] = answer[6] + more.tries_died, answer[7] + more.expired_died
-        answer[8] = answer[8] + #more.pruned
+        answer[SCAN_TRIES_DIED] = answer[SCAN_TRIES_DIED] + more.tries_died
+        answer[SCAN_EXPIRED_DIED] = answer[SCAN_EXPIRED_DIED] + more.expired_died
+        answer[SCAN_PRUNED] = answer[SCAN_PRUNED] + #more.pruned
         for _, line in ipairs(more.lines) do
             lines[#lines + 1] = line
         end
@@ -350,10 +348,10 @@ if share then
     if next_own > 0 then
         -- HERE next_own
     end
-    answer[9] = next_own < math.huge and math.min(next_own, LAST_MS) or -1
+    answer[SCAN_NEXT_MS] = next_own < math.huge and math.min(next_own, LAST_MS) or -1
 else
     local next = tonumber(call('ZRANGE', t, 0, 0, 'WITHSCORES')[2])
-    answer[9] = next and math.max(0, math.min(next - now, LAST_MS)) or -1
+    answer[SCAN_NEXT_MS] = next and math.max(0, math.min(next - now, LAST_MS)) or -1
 end
-answer[10], answer[11] = #stuck, first_wrong
+answer[SCAN_STUCK], answer[SCAN_WRONG] = #stuck, first_wrong
 return answer

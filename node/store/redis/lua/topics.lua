@@ -21,6 +21,7 @@ local names = call('ZRANGEBYLEX', a, from, '+', 'LIMIT', 0, limit + 1)
 local has_more = table.remove(names, limit + 1)
 local answer = {OK, now, -1, call('ZCARD', a), has_more and names[limit] or ''}
 
+entries_left = math.max(entries_left, 40 * limit)
 local locks, keys = {}, {}
 for i = 1, has_locks and #names or 0 do
     keys[i] = bucket .. 'l:' .. names[i]

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/store/redis/clock.h"
+#include "node/store/redis/lane.h"
 
 #define AHEAD_MS 1700000000000 /* of ours, at first */
 #define HOUR_MS  3600000

@@ -1,6 +1,6 @@
 /* A store on a Redis Cluster of real servers: buckets that move, masters that go. */
 #include "node/store/redis/tests/cluster_fixture.h"
-#include "node/store/redis/store_private.h"
+#include "node/store/redis/parts.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -234,7 +234,7 @@ static void who_was_named_by_an_answer_is_kept_for_some_maps(void **state)
 
     start(n);
     kill(cluster.servers[LAST]->pid, SIGSTOP);
-    redis_store_moved(n->store, bucket, &to);
+    redis_store_on_elsewhere(n->store, bucket, &to);
     run_until_maps(n, 3);
     assert_int_equal(redis_store_lanes(n->store), CLUSTER_MASTERS + 1);
     run_until_bucket(n, bucket, true);

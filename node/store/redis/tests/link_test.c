@@ -507,6 +507,15 @@ static void an_answer_that_is_long_on_its_way_is_no_silence(void **state)
     assert_int_equal(s.answers, 1);
 }
 
+static void assert_every_call_is_lost(struct liar *s)
+{
+    liar_start(s);
+    run_until(s->loop, &s->is_closed);
+    liar_stop(s);
+    assert_int_equal(s->answers, 0);
+    assert_int_equal(s->lost, s->opens);
+}
+
 static void what_is_no_answer_fails_the_call(void **state)
 {
     static const char *const texts[] = {
@@ -522,11 +531,7 @@ static void what_is_no_answer_fails_the_call(void **state)
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         struct liar s = {.text = texts[i], .len = strlen(texts[i])};
 
-        liar_start(&s);
-        run_until(s.loop, &s.is_closed);
-        liar_stop(&s);
-        assert_int_equal(s.answers, 0);
-        assert_int_equal(s.lost, s.opens);
+        assert_every_call_is_lost(&s);
     }
 }
 
@@ -537,11 +542,7 @@ static void half_an_answer_fails_the_call_when_the_server_ends(void **state)
     for (size_t len = 0; len < sizeof(whole) - 1; len++) {
         struct liar s = {.text = whole, .len = len, .ends = true};
 
-        liar_start(&s);
-        run_until(s.loop, &s.is_closed);
-        liar_stop(&s);
-        assert_int_equal(s.answers, 0);
-        assert_int_equal(s.lost, s.opens);
+        assert_every_call_is_lost(&s);
     }
 }
 

@@ -1,4 +1,5 @@
-#include "node/store/redis/wire/scripts.h"
+#include "node/store/redis/wire/decode.h"
+#include "node/store/redis/wire/encode.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +16,7 @@
     "node-a"
 #define UNTIL_MS INT64_C(0x01A3185C5000)
 
-static void packs_a_share_in_fixed_places(void **state)
+static void packs_a_share_at_fixed_offsets(void **state)
 {
     char marks[SHARES], packed[SHARE_BYTES];
     struct scan_share share = {.view = 0xa0001,
@@ -79,7 +80,7 @@ static void what_is_no_lock_is_nobodys(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packs_a_share_in_fixed_places),
+        cmocka_unit_test(packs_a_share_at_fixed_offsets),
         cmocka_unit_test(reads_a_lock),
         cmocka_unit_test(a_lock_that_is_over_is_nobodys),
         cmocka_unit_test(what_is_no_lock_is_nobodys),

@@ -106,8 +106,8 @@ static void a_push_that_has_happened_is_not_pushed_again_when_it_is_gone(void **
     assert_int_equal(stats.op.out.stats.ready, 0);
 }
 
-/* More pushes than the ring has places, and no answer: of the first nobody can tell. */
-static void a_push_whose_place_is_taken_is_unknown(void **state)
+/* More pushes than the ring has entries, and no answer: of the first nobody can tell. */
+static void a_push_whose_entry_is_taken_is_unknown(void **state)
 {
     enum { COUNT = PUSH_LEDGER_RING + 10 };
     static struct job_op jobs[COUNT];
@@ -241,7 +241,7 @@ int main(void)
         WITH_REDIS(an_acknowledgement_that_may_have_happened_is_sent_again),
         WITH_REDIS(pushes_that_may_have_happened_are_said_again_and_happen_once),
         WITH_REDIS(a_push_that_has_happened_is_not_pushed_again_when_it_is_gone),
-        WITH_REDIS(a_push_whose_place_is_taken_is_unknown),
+        WITH_REDIS(a_push_whose_entry_is_taken_is_unknown),
         WITH_REDIS(what_only_looks_is_asked_again),
         WITH_REDIS(a_consumer_that_waits_for_an_answer_gets_what_is_there_afterwards),
         WITH_REDIS(what_may_meet_a_new_life_of_the_id_is_unknown),

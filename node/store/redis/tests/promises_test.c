@@ -53,7 +53,7 @@ static const struct redis_store_stats *stats(struct node *n)
 }
 
 /* With the replica frozen, its patience over. */
-static enum status push_in_vain(struct node *n, struct job_op *j)
+static enum status push_while_frozen(struct node *n, struct job_op *j)
 {
     replicated_freeze(redis, 0);
     return push(n, j, "t");
@@ -189,7 +189,7 @@ static void what_the_replica_does_not_confirm_in_time_is_unknown(void **state)
     start(n, SHORT_MS);
     push_until_safe(n);
     assert_int_equal(pop(n, &a, "t", &count), STATUS_OK);
-    assert_int_equal(push_in_vain(n, &a), STATUS_NOT_REPLICATED);
+    assert_int_equal(push_while_frozen(n, &a), STATUS_NOT_REPLICATED);
     assert_true(status_is_unknown(a.op.status));
     assert_int_equal(stats(n)->unknown, 0); /* that is something else */
     assert_true(stats(n)->replica_timeouts >= 1);
@@ -251,23 +251,24 @@ static void without_min_replicas_nobody_waits(void **state)
 
     n->options.min_replicas = 0;
     start(n, LONG_MS);
-    assert_int_equal(push_in_vain(n, &a), STATUS_OK);
+    assert_int_equal(push_while_frozen(n, &a), STATUS_OK);
     assert_int_equal(stats(n)->replica_waits, 0);
 }
 
 /* ---- the end ---- */
 
-static void a_stop_waits_for_those_who_wait(void **state)
+static void stop_while_one_waits(struct node *n, int64_t patience_ms, bool is_now)
 {
-    struct node *n = *state;
     struct job_op a = {0};
 
-    start(n, SHORT_MS);
+    start(n, patience_ms);
     replicated_freeze(redis, 0);
     submit_push(n, &a, "t");
     while (stats(n)->waiting_for_replicas == 0)
         event_base_loop(n->loop->base, EVLOOP_ONCE);
     node_stop(n);
+    if (is_now)
+        redis_store_stop_now(n->store);
     assert_false(a.is_done);
     run_until(n->loop, &n->is_stopped);
     assert_true(a.is_done);
@@ -277,25 +278,14 @@ static void a_stop_waits_for_those_who_wait(void **state)
     n->store = redis_store_new(n->loop, &n->options); /* for the tear-down */
 }
 
+static void a_stop_waits_for_those_who_wait(void **state)
+{
+    stop_while_one_waits(*state, SHORT_MS, false);
+}
+
 static void stopping_now_it_does_not(void **state)
 {
-    struct node *n = *state;
-    struct job_op a = {0};
-
-    start(n, LONG_MS);
-    replicated_freeze(redis, 0);
-    submit_push(n, &a, "t");
-    while (stats(n)->waiting_for_replicas == 0)
-        event_base_loop(n->loop->base, EVLOOP_ONCE);
-    node_stop(n);
-    redis_store_stop_now(n->store);
-    assert_false(a.is_done);
-    run_until(n->loop, &n->is_stopped);
-    assert_true(a.is_done);
-    assert_int_equal(a.op.status, STATUS_NOT_REPLICATED);
-    n->is_stopped = false;
-    redis_store_free(n->store);
-    n->store = redis_store_new(n->loop, &n->options); /* for the tear-down */
+    stop_while_one_waits(*state, LONG_MS, true);
 }
 
 int main(void)

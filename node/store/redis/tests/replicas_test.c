@@ -146,7 +146,7 @@ static void run_until_it_says(struct house *h, const char *words)
 }
 
 /* A pair is in flight, and is not answered while the replica is frozen. */
-static void begin_in_vain(struct house *h)
+static void begin_unanswered(struct house *h)
 {
     replicated_freeze(h->redis, 0);
     redis_fixture_command(h->redis->master, "RPUSH list x");
@@ -220,7 +220,7 @@ static void who_comes_meanwhile_waits_for_the_next_pair_together(void **state)
     house_start(h);
     assert_true(wait_once(h));
     before = waits_of(h);
-    begin_in_vain(h);
+    begin_unanswered(h);
     h->done = 0;
     for (unsigned i = 0; i < MANY; i++)
         begin(h, &h->many[i]);
@@ -239,7 +239,7 @@ static void a_lost_connection_loses_nobody(void **state)
     struct house *h = *state;
 
     house_start(h);
-    begin_in_vain(h);
+    begin_unanswered(h);
     begin(h, &h->second);
     redis_fixture_command(h->redis->master, "CLIENT KILL TYPE normal SKIPME yes");
     run_until_it_says(h, "blocked_clients:0");
@@ -383,7 +383,7 @@ static void who_waits_for_the_next_pair_has_the_same_patience(void **state)
 
     h->options.patience_ms = 500;
     house_start(h);
-    begin_in_vain(h);
+    begin_unanswered(h);
     begin(h, &h->second);
     assert_false(is_safe(h, &h->second));
     assert_true(h->first.is_done);
@@ -419,7 +419,7 @@ static void another_incarnation_of_redis_makes_nobody_safe(void **state)
     struct house *h = *state;
 
     house_start(h);
-    begin_in_vain(h);
+    begin_unanswered(h);
     begin(h, &h->second);
     redis_fixture_kill(h->redis->master);
     redis_fixture_start(h->redis->master);
@@ -435,7 +435,7 @@ static void who_is_told_of_another_incarnation_first_makes_nobody_safe_either(vo
     struct house *h = *state;
 
     house_start(h);
-    begin_in_vain(h);
+    begin_unanswered(h);
     redis_fixture_kill(h->redis->master);
     redis_fixture_start(h->redis->master);
     follow(h, h->redis->master);
@@ -449,7 +449,7 @@ static void a_master_that_becomes_a_replica_makes_nobody_safe(void **state)
     struct house *h = *state;
 
     house_start(h);
-    begin_in_vain(h);
+    begin_unanswered(h);
     begin(h, &h->second);
     redis_fixture_command(h->redis->master, "REPLICAOF 127.0.0.1 1");
     assert_false(is_safe(h, &h->first));
@@ -477,7 +477,7 @@ static void another_redis_makes_nobody_safe(void **state)
 
     replicated_add(there);
     house_start(h);
-    begin_in_vain(h);
+    begin_unanswered(h);
     begin(h, &h->second);
     follow(h, there->master);
     assert_false(is_safe(h, &h->first));
@@ -494,7 +494,7 @@ static void who_waits_where_the_jobs_are_no_more_is_not_safe(void **state)
     struct house *h = *state;
 
     house_start(h);
-    begin_in_vain(h);
+    begin_unanswered(h);
     begin(h, &h->second);
     redis_replicas_turn(h->replicas, &there);
     replicated_thaw(h->redis, 0);
@@ -523,7 +523,7 @@ static void who_is_given_up_is_told_once(void **state)
     struct house *h = *state;
 
     house_start(h);
-    begin_in_vain(h);
+    begin_unanswered(h);
     begin(h, &h->second);
     redis_replicas_give_up(h->replicas);
     assert_false(h->first.is_done || h->second.is_done);
@@ -538,7 +538,7 @@ static void a_stop_tells_those_who_wait_first(void **state)
     struct house *h = *state;
 
     house_start(h);
-    begin_in_vain(h);
+    begin_unanswered(h);
     begin(h, &h->second);
     redis_replicas_stop(h->replicas);
     assert_false(h->first.is_done || h->second.is_done || h->is_stopped);

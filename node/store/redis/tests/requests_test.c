@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "node/store/redis/store.h"
+
 #define OPS 4
 
 /* Requests on a route that leads nowhere. */
@@ -37,14 +39,15 @@ static void on_idle(void *arg)
 
 static int set_up(void **state)
 {
-    static const struct redis_route_events events;
+    static const struct store_events events;
     struct script_keys keys;
 
     bench = (struct bench){.loop = loop_new(), .options = redis_store_defaults()};
     keys = (struct script_keys){bench.options.prefix, bench.options.buckets};
     bench.marks = redis_marks_new(keys.buckets);
-    redis_route_init(&bench.route, &keys, bench.marks, &bench.loop->timers, &events);
-    bench.requests = redis_requests_new(bench.loop, &bench.options, &bench.stats, &bench.route);
+    redis_route_init(&bench.route, &keys, bench.marks, &bench.loop->timers, NULL, false);
+    bench.requests =
+        redis_requests_new(bench.loop, &bench.options, &bench.stats, &bench.route, &events);
     return 0;
 }
 

@@ -13,7 +13,7 @@
 #include "node/store/redis/rollback.h"
 #include "node/store/redis/push_ledger.h"
 #include "node/store/redis/tests/replicas_fixture.h"
-#include "node/store/redis/wire/scripts.h"
+#include "node/store/redis/wire/encode.h"
 
 static struct job_op ops[8];
 

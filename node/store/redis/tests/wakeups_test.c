@@ -23,6 +23,7 @@ struct hearing {
     struct redis_link *commands;
     struct redis_wakeups *wakeups;
     struct redis_beat beat;
+    struct store_events events;
     bool is_open, is_up, is_down, is_wakeups_stopped, is_stopped;
     bool is_ready_heard;
     unsigned settings_heard;
@@ -128,9 +129,8 @@ static void start(struct hearing *h, const struct redis_fixture *talks,
         .prefix = "dq",
         .timeout_ms = beat_ms,
         .backoff_max_ms = 50,
-        .on_ready = on_ready,
-        .on_settings = on_settings,
-        .on_hint = on_hint,
+        .events = &h->events,
+        .buckets = 64,
         .weigh = weigh,
         .on_missed = on_missed,
         .on_up = on_up,
@@ -139,7 +139,10 @@ static void start(struct hearing *h, const struct redis_fixture *talks,
         .arg = h,
     };
 
-    *h = (struct hearing){.loop = loop_new()};
+    *h = (struct hearing){
+        .loop = loop_new(),
+        .events = {
+            .on_ready = on_ready, .on_settings = on_settings, .on_hint = on_hint, .arg = h}};
     h->commands = redis_link_new(h->loop, &commands);
     h->wakeups = redis_wakeups_new(h->loop, &wakeups);
     redis_wakeups_add(h->wakeups, &h->beat, h->commands);
@@ -328,9 +331,9 @@ static void settings_that_changed_are_no_job(void **state)
 
 static void events_of_buckets_are_told_and_nonsense_is_not(void **state)
 {
-    static const char *const nonsense[] = {">",          ">7",       ">7 ",
-                                           ">7 4 -1",    ">7 4 3x",  ">x 4 3",
-                                           ">99999 4 3", ">7 3 4 5", ">7 4 123456789012"};
+    static const char *const nonsense[] = {
+        ">",          ">7",      ">7 ",      ">7 4 -1",  ">7 4 3x",          ">x 4 3",
+        ">99999 4 3", ">64 4 3", ">7 256 3", ">7 3 4 5", ">7 4 123456789012"};
     struct redis_fixture *redis = redis_fixture_new(NULL);
     struct hearing h;
 

@@ -65,8 +65,8 @@ struct redis_cluster_map {
     struct loop *loop;
     enum map_state state;
     struct redis_target target;
-    struct redis_session session; /* in ASKING and CLOSING */
-    struct timer timer;           /* what it means depends on the state: see on_timer */
+    struct redis_conn conn; /* in ASKING and CLOSING */
+    struct timer timer;     /* what it means depends on the state: see on_timer */
     struct redis_call info, slots;
     struct redis_seeds seeds;
     char meta_key[META_KEY_MAX];
@@ -125,7 +125,8 @@ static void take_turn(struct redis_cluster_map *m)
 
 /* ---- the end of a reading ---- */
 
-/* The session is freed in the next turn of the loop: this may be inside a callback of its. */
+/* The calls in flight end in the next turn of the loop: this may be inside a callback of the
+ * connection. */
 static void leave(struct redis_cluster_map *m)
 {
     m->state = CLOSING;
@@ -179,7 +180,7 @@ static void stop_or_go_on(struct redis_cluster_map *m)
 
 static void rest(struct redis_cluster_map *m)
 {
-    redis_session_fail(&m->session);
+    redis_conn_fail(&m->conn);
     m->state = RESTING;
     if (m->is_stopping) {
         stop_or_go_on(m);
@@ -203,7 +204,7 @@ static void complain(struct redis_cluster_map *m, const char *error)
     else if (!strncmp(error, "NOAUTH", 6))
         why = "wants a password; set store.password_file";
     fail(m, why, why != error || redis_error_is_lasting(error));
-    redis_session_close(&m->session);
+    redis_conn_close(&m->conn);
 }
 
 /* "cluster_state:ok\r\n...cluster_current_epoch:6\r\n..." */
@@ -274,7 +275,7 @@ static void on_slots(struct redis_call *call, const redisReply *reply)
         return;
     }
     leave(m);
-    redis_session_close(&m->session);
+    redis_conn_close(&m->conn);
     if (!redis_map_trust(&m->trust, m->origin, now(m))) {
         LOG_DEBUG("redis", NAME ": a map of epoch %lld is not believed",
                   (long long)m->origin.epoch);
@@ -293,7 +294,7 @@ static void send(struct redis_cluster_map *m, struct redis_call *call, const cha
     size_t lens[] = {7, strlen(what)};
 
     if (m->state == ASKING)
-        redis_session_send(&m->session, call, 2, argv, lens);
+        redis_conn_send(&m->conn, call, 2, argv, lens);
 }
 
 static void on_open(void *arg)
@@ -308,8 +309,8 @@ static void connect_to(struct redis_cluster_map *m, const struct redis_address *
 {
     m->state = ASKING;
     m->connected = *address;
-    timer_disarm(&m->loop->timers, &m->timer); /* the session has deadlines of its own */
-    redis_session_connect(&m->session, address);
+    timer_disarm(&m->loop->timers, &m->timer); /* the connection has deadlines of its own */
+    redis_conn_open(&m->conn, address);
 }
 
 static void on_found(struct redis_target *target, const struct redis_address *address,
@@ -338,7 +339,7 @@ static void ask(struct redis_cluster_map *m)
     if (address)
         connect_to(m, address);
     else
-        wait_ms(m, m->session.timeout_ms);
+        wait_ms(m, m->conn.timeout_ms);
 }
 
 static void on_timer(struct timer *timer)
@@ -377,7 +378,7 @@ bool redis_cluster_is_named(const char *address)
 struct redis_cluster_map *redis_cluster_map_new(struct loop *loop,
                                                 const struct redis_cluster_map_options *options)
 {
-    struct redis_session_events events = {
+    struct redis_conn_events events = {
         .on_open = on_open, .on_lost = on_lost, .on_refused = on_refused};
     struct redis_seeds seeds;
     struct redis_cluster_map *m;
@@ -399,9 +400,9 @@ struct redis_cluster_map *redis_cluster_map_new(struct loop *loop,
     timer_init(&m->timer, on_timer);
     events.arg = m;
     redis_target_init(&m->target, loop, &seeds.list[0], on_found);
-    redis_session_init(&m->session, loop, options->password,
-                       options->timeout_ms < TIMEOUT_MS ? options->timeout_ms : TIMEOUT_MS,
-                       &events);
+    redis_conn_init(&m->conn, loop, options->password,
+                    options->timeout_ms < TIMEOUT_MS ? options->timeout_ms : TIMEOUT_MS,
+                    &events);
     return m;
 }
 
@@ -411,7 +412,7 @@ void redis_cluster_map_free(struct redis_cluster_map *m)
         return;
     assert(m->state == STOPPED);
     redis_target_fini(&m->target);
-    redis_session_fini(&m->session);
+    redis_conn_fini(&m->conn);
     free(m);
 }
 
@@ -429,7 +430,7 @@ void redis_cluster_map_stop(struct redis_cluster_map *m)
     redis_target_stop_looking(&m->target);
     if (redis_target_cancel(&m->target))
         m->drain_turns = RESOLVE_DRAIN_TURNS;
-    redis_session_close(&m->session);
+    redis_conn_close(&m->conn);
     leave(m);
 }
 

@@ -15,17 +15,8 @@
 #include "node/store/redis/wire/link.h"
 #include "node/store/redis/topology/sentinel_view.h"
 
-/* What one Sentinel's link tells its owner. Never from inside a call. */
-struct sentinel_link_events {
-    void (*on_word)(void *arg, unsigned number, const struct sentinel_word *word);
-    void (*on_silence)(void *arg, unsigned number); /* why: in the link */
-    void (*on_switch)(void *arg);                   /* of our master */
-    void (*on_stopped)(void *arg);
-    void *arg;
-};
-
 struct redis_sentinel_link {
-    struct sentinel_link_events events;
+    struct redis_sentinel *owner;
     unsigned number;
     const char *master; /* its name */
     struct loop *loop;
@@ -34,13 +25,21 @@ struct redis_sentinel_link {
     struct redis_call about;   /* SENTINEL MASTER: the epoch, or what is wrong */
     struct redis_call address; /* SENTINEL GET-MASTER-ADDR-BY-NAME */
     struct sentinel_word word; /* what is answered so far */
-    bool is_awaited;           /* on_word or on_silence will come */
+    bool is_awaited;           /* take_word() or take_silence() will be called */
     unsigned running;          /* of the two links; while stopping */
 
     struct redis_last_error why; /* why it has no answer; "": it has one */
     bool is_lasting;             /* that is so until somebody changes something */
     char name[REDIS_ADDRESS_CHARS + 32];
 };
+
+/* What one Sentinel's link tells; never from inside a call. Why it is silent: in the link. */
+static void take_word(struct redis_sentinel *s, unsigned number,
+                      const struct sentinel_word *word);
+static void take_silence(struct redis_sentinel *s, unsigned number);
+static void take_stop(struct redis_sentinel *s);
+static void
+ask_all(struct redis_sentinel *s); /* also when a `+switch-master` of ours is heard */
 
 #define REDIS_SENTINEL_PORT 26379
 
@@ -115,7 +114,7 @@ static void complain(struct redis_sentinel_link *l, const char *error)
 static void say_silence(struct redis_sentinel_link *l)
 {
     l->is_awaited = false;
-    l->events.on_silence(l->events.arg, l->number);
+    take_silence(l->owner, l->number);
 }
 
 /* ---- one Sentinel: asking ---- */
@@ -191,7 +190,7 @@ static void on_address(struct redis_call *call, const redisReply *reply)
     }
     redis_last_error_clear(&l->why);
     l->is_awaited = false;
-    l->events.on_word(l->events.arg, l->number, &l->word);
+    take_word(l->owner, l->number, &l->word);
 }
 
 static void on_asking_open(void *arg)
@@ -241,7 +240,7 @@ static void on_message(void *arg, struct bytes payload)
     size_t len = strlen(l->master);
 
     if (payload.len > len && !memcmp(payload.at, l->master, len) && payload.at[len] == ' ')
-        l->events.on_switch(l->events.arg);
+        ask_all(l->owner);
 }
 
 /* ---- one Sentinel: its life ---- */
@@ -251,7 +250,7 @@ static void on_stopped(void *arg)
     struct redis_sentinel_link *l = arg;
 
     if (--l->running == 0)
-        l->events.on_stopped(l->events.arg);
+        take_stop(l->owner);
 }
 
 static struct redis_link_options link_options(struct redis_sentinel_link *l,
@@ -296,11 +295,11 @@ static struct redis_link *make_listening(struct redis_sentinel_link *l,
 static void redis_sentinel_link_init(struct redis_sentinel_link *l, struct loop *loop,
                                      unsigned number,
                                      const struct redis_sentinel_options *options,
-                                     const struct sentinel_link_events *events)
+                                     struct redis_sentinel *owner)
 {
     char address[REDIS_ADDRESS_CHARS];
 
-    *l = (struct redis_sentinel_link){.events = *events,
+    *l = (struct redis_sentinel_link){.owner = owner,
                                       .number = number,
                                       .master = options->sentinels.master,
                                       .loop = loop,
@@ -362,8 +361,8 @@ struct redis_sentinel {
     struct redis_sentinel_link links[REDIS_SENTINELS_MAX];
     struct redis_sentinel_view view;
     struct timer every;
-    struct timer in_vain; /* calls on_nobody in a later turn */
-    bool is_asked;        /* on_master or on_nobody is owed */
+    struct timer nobody; /* calls on_nobody in a later turn */
+    bool is_asked;       /* on_master or on_nobody is owed */
     bool is_stopping;
     unsigned running; /* links, while stopping */
 };
@@ -371,7 +370,7 @@ struct redis_sentinel {
 /* ---- nobody knows ---- */
 
 /* Is on_nobody due: asked, and no answer still to come? */
-static bool is_in_vain(const struct redis_sentinel *s)
+static bool does_nobody_know(const struct redis_sentinel *s)
 {
     for (unsigned i = 0; i < s->view.count; i++) {
         if (s->links[i].is_awaited)
@@ -420,8 +419,8 @@ static const struct redis_sentinel_link *who_tells(const struct redis_sentinel *
     return found;
 }
 
-static const char *why_in_vain(const struct redis_sentinel *s,
-                               const struct redis_sentinel_link *who)
+static const char *why_nobody(const struct redis_sentinel *s,
+                              const struct redis_sentinel_link *who)
 {
     if (!has_word(s, who->number))
         return who->why.text;
@@ -430,28 +429,28 @@ static const char *why_in_vain(const struct redis_sentinel *s,
     return "names a master that the others did not, and none of them can be asked";
 }
 
-static void on_in_vain(struct timer *timer)
+static void on_nobody_timer(struct timer *timer)
 {
-    struct redis_sentinel *s = CONTAINER_OF(timer, struct redis_sentinel, in_vain);
+    struct redis_sentinel *s = CONTAINER_OF(timer, struct redis_sentinel, nobody);
     const struct redis_sentinel_link *who;
     char why[640];
 
-    if (!is_in_vain(s))
+    if (!does_nobody_know(s))
         return;
     if (redis_sentinel_view_settle(&s->view, 0, now(s))) {
         tell_master(s);
         return;
     }
     who = who_tells(s);
-    snprintf(why, sizeof(why), "%s: %s", who->name, why_in_vain(s, who));
+    snprintf(why, sizeof(why), "%s: %s", who->name, why_nobody(s, who));
     s->is_asked = false;
     s->options.on_nobody(s->options.arg, why, is_lasting(s));
 }
 
-static void look_whether_in_vain(struct redis_sentinel *s)
+static void look_whether_nobody_knows(struct redis_sentinel *s)
 {
-    if (is_in_vain(s))
-        timer_arm(&s->loop->timers, &s->in_vain, 0);
+    if (does_nobody_know(s))
+        timer_arm(&s->loop->timers, &s->nobody, 0);
 }
 
 /* ---- what one of them says ---- */
@@ -463,9 +462,9 @@ static bool is_alone(const struct redis_sentinel *s)
     return s->view.count == 1;
 }
 
-static void on_word(void *arg, unsigned number, const struct sentinel_word *word)
+static void take_word(struct redis_sentinel *s, unsigned number,
+                      const struct sentinel_word *word)
 {
-    struct redis_sentinel *s = arg;
     bool is_believed;
 
     if (s->is_stopping)
@@ -477,15 +476,13 @@ static void on_word(void *arg, unsigned number, const struct sentinel_word *word
     if (is_believed || is_alone(s))
         tell_master(s);
     else
-        look_whether_in_vain(s);
+        look_whether_nobody_knows(s);
 }
 
-static void on_silence(void *arg, unsigned number)
+static void take_silence(struct redis_sentinel *s, unsigned number)
 {
-    struct redis_sentinel *s = arg;
-
     redis_sentinel_view_forget(&s->view, number);
-    look_whether_in_vain(s);
+    look_whether_nobody_knows(s);
 }
 
 /* ---- they do not agree ---- */
@@ -543,11 +540,6 @@ static void ask_all(struct redis_sentinel *s)
         redis_sentinel_link_ask(&s->links[i]);
 }
 
-static void on_switch(void *arg)
-{
-    ask_all(arg);
-}
-
 static void on_every(struct timer *timer)
 {
     struct redis_sentinel *s = CONTAINER_OF(timer, struct redis_sentinel, every);
@@ -564,7 +556,7 @@ void redis_sentinel_ask(struct redis_sentinel *s)
 {
     s->is_asked = true;
     ask_all(s);
-    look_whether_in_vain(s);
+    look_whether_nobody_knows(s);
 }
 
 void redis_sentinel_used(struct redis_sentinel *s, bool is_used)
@@ -574,10 +566,8 @@ void redis_sentinel_used(struct redis_sentinel *s, bool is_used)
 
 /* ---- life ---- */
 
-static void on_link_stopped(void *arg)
+static void take_stop(struct redis_sentinel *s)
 {
-    struct redis_sentinel *s = arg;
-
     if (--s->running == 0)
         s->options.on_stopped(s->options.arg);
 }
@@ -586,11 +576,6 @@ struct redis_sentinel *redis_sentinel_new(struct loop *loop,
                                           const struct redis_sentinel_options *options)
 {
     struct redis_sentinel *s = calloc(1, sizeof(*s));
-    struct sentinel_link_events events = {.on_word = on_word,
-                                          .on_silence = on_silence,
-                                          .on_switch = on_switch,
-                                          .on_stopped = on_link_stopped,
-                                          .arg = s};
 
     if (!s)
         abort();
@@ -598,9 +583,9 @@ struct redis_sentinel *redis_sentinel_new(struct loop *loop,
     s->loop = loop;
     s->view.count = options->sentinels.count;
     timer_init(&s->every, on_every);
-    timer_init(&s->in_vain, on_in_vain);
+    timer_init(&s->nobody, on_nobody_timer);
     for (unsigned i = 0; i < s->view.count; i++)
-        redis_sentinel_link_init(&s->links[i], loop, i, &s->options, &events);
+        redis_sentinel_link_init(&s->links[i], loop, i, &s->options, s);
     return s;
 }
 
@@ -625,7 +610,7 @@ void redis_sentinel_stop(struct redis_sentinel *s)
 {
     s->is_stopping = true;
     timer_disarm(&s->loop->timers, &s->every);
-    timer_disarm(&s->loop->timers, &s->in_vain);
+    timer_disarm(&s->loop->timers, &s->nobody);
     s->running = s->view.count;
     for (unsigned i = 0; i < s->view.count; i++)
         redis_sentinel_link_stop(&s->links[i]);

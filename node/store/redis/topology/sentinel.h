@@ -16,10 +16,10 @@
 #include <stdint.h>
 
 #include "base/loop.h"
+#include "node/store/redis/topology/sentinel_view.h"
 #include "node/store/redis/wire/address.h"
 
-#define REDIS_SENTINELS_MAX 16
-#define REDIS_MASTER_CHARS  128
+#define REDIS_MASTER_CHARS 128
 
 /* "sentinel://mymaster@10.0.0.1,10.0.0.2:26380" */
 struct redis_sentinels {

@@ -87,7 +87,7 @@ static void note_word(struct sentinel_said *said, const struct sentinel_word *wo
     if (is_other || now_mono_ms - said->heard_mono_ms > REDIS_SENTINEL_FRESH_MS)
         said->since_mono_ms = now_mono_ms;
     if (is_other)
-        said->is_told = false;
+        said->is_reported = false;
     said->heard_mono_ms = now_mono_ms;
     said->word = *word;
 }
@@ -215,8 +215,8 @@ bool redis_sentinel_view_tell(struct redis_sentinel_view *v, unsigned who, int64
 {
     struct sentinel_said *said = &v->said[who];
 
-    if (said->is_told || !redis_sentinel_view_differs(v, who))
+    if (said->is_reported || !redis_sentinel_view_differs(v, who))
         return false;
-    said->is_told = !may_lead(v, who) || is_contradiction(v, who, now_mono_ms);
-    return said->is_told;
+    said->is_reported = !may_lead(v, who) || is_contradiction(v, who, now_mono_ms);
+    return said->is_reported;
 }

@@ -22,8 +22,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "node/store/redis/topology/sentinel.h"
+#include "node/store/redis/wire/address.h"
 
+#define REDIS_SENTINELS_MAX     16
 #define REDIS_SENTINEL_DOUBT_MS 10000
 
 /* A Sentinel not heard for longer does not count against what is believed. All are asked each
@@ -40,7 +41,7 @@ struct sentinel_said {
     int64_t heard_mono_ms;
     int64_t since_mono_ms; /* has named this master since then, without a gap */
     bool has_agreed;       /* has named the believed master since it was last outvoted */
-    bool is_told;          /* by redis_sentinel_view_tell(); until it names another master */
+    bool is_reported;      /* by redis_sentinel_view_tell(); until it names another master */
 };
 
 /* All zero at first, but for `count`. */

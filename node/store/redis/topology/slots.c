@@ -166,7 +166,7 @@ static int compare_masters(const void *a, const void *b)
     return order ? order : (x->port > y->port) - (x->port < y->port);
 }
 
-static unsigned char place_of(const struct redis_map *map, const struct redis_address *master)
+static unsigned char index_of(const struct redis_map *map, const struct redis_address *master)
 {
     const struct redis_address *found =
         bsearch(master, map->masters, map->master_count, sizeof(*master), compare_masters);
@@ -182,10 +182,10 @@ static void sort_masters(struct redis_map *map)
     qsort(map->masters, map->master_count, sizeof(map->masters[0]), compare_masters);
     for (unsigned i = 0; i < REDIS_BUCKETS_MAX; i++) {
         if (before.of_bucket[i] != REDIS_NO_MASTER)
-            map->of_bucket[i] = place_of(map, &before.masters[before.of_bucket[i]]);
+            map->of_bucket[i] = index_of(map, &before.masters[before.of_bucket[i]]);
     }
     if (before.of_meta != REDIS_NO_MASTER)
-        map->of_meta = place_of(map, &before.masters[before.of_meta]);
+        map->of_meta = index_of(map, &before.masters[before.of_meta]);
 }
 
 enum status redis_map_read(struct redis_map *map, const redisReply *reply,

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "node/store/redis/wire/address.h"
-#include "node/store/redis/wire/scripts.h"
 #include "node/store/redis/wire/error.h"
 #include "node/store/redis/wire/reply.h"
 
@@ -80,32 +79,62 @@ void redis_flight_fail(struct redis_flight *f)
         call_of(link)->on_reply(call_of(link), NULL);
 }
 
-/* ---- conn ---- */
+/* ---- a command ---- */
+
+#define LINE_BYTES 23 /* a mark, twenty digits, the end */
+
+static char *put(char *at, const char *bytes, size_t len)
+{
+    memcpy(at, bytes, len);
+    return at + len;
+}
+
+static unsigned count_digits(size_t number)
+{
+    unsigned count = 1;
+
+    while ((number /= 10))
+        count++;
+    return count;
+}
+
+static char *put_line(char *at, char mark, size_t number)
+{
+    char *end = at + 1 + count_digits(number), *digit = end;
+
+    *at = mark;
+    do
+        *--digit = (char)('0' + number % 10);
+    while ((number /= 10));
+    return put(end, "\r\n", 2);
+}
+
+void redis_command_write(struct buf *out, int argc, const char *const *argv, const size_t *lens)
+{
+    size_t room = LINE_BYTES;
+    char *at;
+
+    for (int i = 0; i < argc; i++)
+        room += LINE_BYTES + lens[i] + 2;
+    at = put_line(buf_reserve(out, room), '*', (size_t)argc);
+    for (int i = 0; i < argc; i++) {
+        at = put_line(at, '$', lens[i]);
+        at = put(at, argv[i], lens[i]);
+        at = put(at, "\r\n", 2);
+    }
+    out->len = (size_t)(at - out->at);
+}
+
+/* ---- its end ---- */
 
 #define READ_BYTES      16384
 #define KEPT_BYTES      65536        /* of what was written, for the next commands */
 #define REPLY_BYTES_MAX (1024 << 20) /* of an incomplete reply; far above any of ours */
 
-void redis_conn_init(struct redis_conn *c, struct loop *loop,
-                     const struct redis_conn_events *events)
-{
-    *c = (struct redis_conn){.loop = loop, .events = *events, .fd = -1, .out = BUF_INIT};
-    c->replies = redis_replies_new();
-}
-
-void redis_conn_fini(struct redis_conn *c)
-{
-    assert(!redis_conn_is_open(c));
-    buf_fini(&c->out);
-    redis_replies_free(c->replies);
-}
-
 bool redis_conn_is_open(const struct redis_conn *c)
 {
     return c->fd >= 0;
 }
-
-/* ---- the end ---- */
 
 static void forget_reader(struct redis_conn *c)
 {
@@ -125,6 +154,9 @@ static void forget_written(struct redis_conn *c)
 
 void redis_conn_close(struct redis_conn *c)
 {
+    timer_disarm(&c->loop->timers, &c->timer);
+    if (!redis_conn_is_open(c))
+        return;
     event_free(c->readable);
     event_free(c->writable);
     event_free(c->end_of_turn);
@@ -138,12 +170,63 @@ void redis_conn_close(struct redis_conn *c)
 
 static void lose(struct redis_conn *c, const char *why)
 {
-    snprintf(c->why, sizeof(c->why), "%s", why);
+    /* Before it is closed: the text may be the connection's own. */
+    c->events.on_lost(c->events.arg, why);
     redis_conn_close(c);
-    c->events.on_lost(c->events.arg, c->why);
+}
+
+void redis_conn_fail(struct redis_conn *c)
+{
+    redis_flight_fail(&c->flight);
 }
 
 /* ---- reading ---- */
+
+/* "subscribe", channel, count, once; then "message", channel, payload. False: neither. */
+static bool take_push(struct redis_conn *c, const redisReply *reply)
+{
+    bool was_subscribed = c->is_subscribed;
+
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 3 ||
+        reply->element[0]->type != REDIS_REPLY_STRING)
+        return false;
+    if (!was_subscribed && !strcmp(reply->element[0]->str, "subscribe")) {
+        c->is_subscribed = true;
+        c->events.on_subscribed(c->events.arg);
+        return true;
+    }
+    if (!was_subscribed || strcmp(reply->element[0]->str, "message") != 0 ||
+        reply->element[2]->type != REDIS_REPLY_STRING)
+        return false;
+    c->events.on_message(c->events.arg,
+                         bytes_of(reply->element[2]->str, reply->element[2]->len));
+    return true;
+}
+
+/* An answer nobody has asked for, or no message where messages come, shows that the two sides
+ * are out of step: no later answer can be believed. */
+static void take_reply(struct redis_conn *c, const redisReply *reply)
+{
+    struct redis_call *call;
+
+    if (c->is_silent) {
+        c->is_silent = false;
+        c->events.on_silence(c->events.arg, false);
+    }
+
+    if (c->is_listening) {
+        if (!take_push(c, reply))
+            lose(c, reply->type == REDIS_REPLY_ERROR ? reply->str : "it sends no messages");
+        return;
+    }
+    if (redis_flight_is_empty(&c->flight)) {
+        lose(c, reply->type == REDIS_REPLY_ERROR ? reply->str
+                                                 : "it sends answers that nobody asked for");
+        return;
+    }
+    call = redis_flight_take(&c->flight);
+    call->on_reply(call, reply);
+}
 
 /* Each reply's callback may close the connection. */
 static void take_replies(struct redis_conn *c)
@@ -153,8 +236,8 @@ static void take_replies(struct redis_conn *c)
     while (redis_conn_is_open(c) && redisReaderGetReply(c->reader, &reply) == REDIS_OK) {
         if (!reply)
             return;
-        c->events.on_reply(c->events.arg, reply);
-        c->reader->fn->freeObject(reply);
+        take_reply(c, reply);
+        redis_replies_forget(c->replies);
     }
 }
 
@@ -238,15 +321,66 @@ static void on_end_of_turn(evutil_socket_t fd, short what, void *arg)
         flush(c);
 }
 
-void redis_conn_send(struct redis_conn *c, int argc, const char *const *argv,
-                     const size_t *lens)
+static void send_command(struct redis_conn *c, int argc, const char *const *argv,
+                         const size_t *lens)
 {
     redis_command_write(&c->out, argc, argv, lens);
     if (!c->is_full)
         event_active(c->end_of_turn, EV_TIMEOUT, 0);
 }
 
+void redis_conn_send(struct redis_conn *c, struct redis_call *call, int argc,
+                     const char *const *argv, const size_t *lens)
+{
+    redis_flight_add(&c->flight, call, timers_now(&c->loop->timers));
+    send_command(c, argc, argv, lens);
+}
+
+void redis_conn_subscribe(struct redis_conn *c, const char *channel)
+{
+    const char *argv[] = {"SUBSCRIBE", channel};
+    size_t lens[] = {9, strlen(channel)};
+
+    assert(redis_flight_is_empty(&c->flight));
+    c->is_listening = true;
+    send_command(c, 2, argv, lens);
+}
+
 /* ---- opening ---- */
+
+static void on_auth(struct redis_call *call, const redisReply *reply)
+{
+    struct redis_conn *c = CONTAINER_OF(call, struct redis_conn, auth);
+
+    if (!reply)
+        return;
+    if (reply->type != REDIS_REPLY_ERROR) {
+        c->events.on_open(c->events.arg);
+        return;
+    }
+    lose(c, reply->str);
+    if (redis_error_is_lasting(reply->str))
+        c->events.on_refused(c->events.arg, reply->str);
+}
+
+static void authenticate(struct redis_conn *c)
+{
+    const char *argv[] = {"AUTH", c->password};
+    size_t lens[] = {4, strlen(c->password)};
+
+    c->auth.on_reply = on_auth;
+    redis_conn_send(c, &c->auth, 2, argv, lens);
+}
+
+static void begin(struct redis_conn *c)
+{
+    timer_arm(&c->loop->timers, &c->timer,
+              c->events.silence_ms ? c->events.silence_ms / 2 : c->timeout_ms);
+    if (c->password && *c->password)
+        authenticate(c);
+    else
+        c->events.on_open(c->events.arg);
+}
 
 static void take_connection(struct redis_conn *c)
 {
@@ -263,7 +397,7 @@ static void take_connection(struct redis_conn *c)
     c->heard_mono_ms = timers_now(&c->loop->timers);
     event_del(c->writable);
     event_add(c->readable, NULL);
-    c->events.on_connect(c->events.arg);
+    begin(c);
 }
 
 static void on_writable(evutil_socket_t fd, short what, void *arg)
@@ -339,263 +473,120 @@ static void make_events(struct redis_conn *c)
     event_add(c->writable, NULL);
 }
 
-const char *redis_conn_open(struct redis_conn *c, const struct redis_address *address)
+void redis_conn_open(struct redis_conn *c, const struct redis_address *address)
 {
     assert(!redis_conn_is_open(c) && !c->reader);
-    c->fd = begin_connect(address);
+    c->is_connected = c->is_listening = c->is_subscribed = c->is_silent = c->is_late = false;
     c->is_full = false;
+    c->fd = begin_connect(address);
     if (c->fd < 0) {
-        snprintf(c->why, sizeof(c->why), "%s", strerror(errno));
-        return c->why;
+        lose(c, strerror(errno));
+        return;
     }
     make_events(c);
-    return NULL;
+    timer_arm(&c->loop->timers, &c->timer, c->timeout_ms);
 }
 
+/* ---- the watch ---- */
+
 /* Is there something that only waits to be read? */
-static bool redis_conn_has_unread(const struct redis_conn *c)
+static bool has_unread(const struct redis_conn *c)
 {
     int bytes = 0;
 
     return ioctl(c->fd, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
-/* ---- session: the end ---- */
-
-void redis_session_close(struct redis_session *s)
-{
-    timer_disarm(&s->loop->timers, &s->timer);
-    if (redis_conn_is_open(&s->conn))
-        redis_conn_close(&s->conn);
-}
-
-static void give_up(struct redis_session *s, const char *why)
-{
-    void (*on_lost)(void *arg, const char *text) = s->events.on_lost;
-
-    /* Before it is closed: the text may be the connection's own. */
-    on_lost(s->events.arg, why);
-    redis_session_close(s);
-}
-
-static void on_lost(void *arg, const char *why)
-{
-    struct redis_session *s = arg;
-
-    timer_disarm(&s->loop->timers, &s->timer);
-    s->events.on_lost(s->events.arg, why);
-}
-
-void redis_session_fail(struct redis_session *s)
-{
-    redis_flight_fail(&s->flight);
-}
-
-/* ---- session: what Redis says ---- */
-
-/* "subscribe", channel, count, once; then "message", channel, payload. False: neither. */
-static bool take_push(struct redis_session *s, const redisReply *reply)
-{
-    bool was_subscribed = s->is_subscribed;
-
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 3 ||
-        reply->element[0]->type != REDIS_REPLY_STRING)
-        return false;
-    if (!was_subscribed && !strcmp(reply->element[0]->str, "subscribe")) {
-        s->is_subscribed = true;
-        s->events.on_subscribed(s->events.arg);
-        return true;
-    }
-    if (!was_subscribed || strcmp(reply->element[0]->str, "message") != 0 ||
-        reply->element[2]->type != REDIS_REPLY_STRING)
-        return false;
-    s->events.on_message(s->events.arg,
-                         bytes_of(reply->element[2]->str, reply->element[2]->len));
-    return true;
-}
-
-/* An answer nobody has asked for, or no message where messages come, shows that the two sides
- * are out of step: no later answer can be believed. */
-static void on_reply(void *arg, const redisReply *reply)
-{
-    struct redis_session *s = arg;
-    struct redis_call *call;
-
-    if (s->is_silent) {
-        s->is_silent = false;
-        s->events.on_silence(s->events.arg, false);
-    }
-
-    if (s->is_listening) {
-        if (!take_push(s, reply))
-            give_up(s, reply->type == REDIS_REPLY_ERROR ? reply->str : "it sends no messages");
-        return;
-    }
-    if (redis_flight_is_empty(&s->flight)) {
-        give_up(s, reply->type == REDIS_REPLY_ERROR ? reply->str
-                                                    : "it sends answers that nobody asked for");
-        return;
-    }
-    call = redis_flight_take(&s->flight);
-    call->on_reply(call, reply);
-}
-
-/* ---- session: opening ---- */
-
-static void on_auth(struct redis_call *call, const redisReply *reply)
-{
-    struct redis_session *s = CONTAINER_OF(call, struct redis_session, auth);
-
-    if (!reply)
-        return;
-    if (reply->type != REDIS_REPLY_ERROR) {
-        s->events.on_open(s->events.arg);
-        return;
-    }
-    give_up(s, reply->str);
-    if (redis_error_is_lasting(reply->str))
-        s->events.on_refused(s->events.arg, reply->str);
-}
-
-static void authenticate(struct redis_session *s)
-{
-    const char *argv[] = {"AUTH", s->password};
-    size_t lens[] = {4, strlen(s->password)};
-
-    s->auth.on_reply = on_auth;
-    redis_session_send(s, &s->auth, 2, argv, lens);
-}
-
-static void on_connect(void *arg)
-{
-    struct redis_session *s = arg;
-
-    s->is_connected = true;
-    timer_arm(&s->loop->timers, &s->timer,
-              s->events.silence_ms ? s->events.silence_ms / 2 : s->timeout_ms);
-    if (s->password && *s->password)
-        authenticate(s);
-    else
-        s->events.on_open(s->events.arg);
-}
-
-void redis_session_connect(struct redis_session *s, const struct redis_address *address)
-{
-    const char *why = redis_conn_open(&s->conn, address);
-
-    s->is_connected = s->is_listening = s->is_subscribed = s->is_silent = s->is_late = false;
-    if (why)
-        give_up(s, why);
-    else
-        timer_arm(&s->loop->timers, &s->timer, s->timeout_ms);
-}
-
-/* ---- session: the watch ---- */
-
 static void on_pong(struct redis_call *call, const redisReply *reply)
 {
 }
 
-static void prove_alive(struct redis_session *s)
+static void prove_alive(struct redis_conn *c)
 {
     const char *argv[] = {"PING"};
     size_t lens[] = {4};
 
-    s->ping.on_reply = on_pong;
-    redis_session_send(s, &s->ping, 1, argv, lens);
+    c->ping.on_reply = on_pong;
+    redis_conn_send(c, &c->ping, 1, argv, lens);
 }
 
 /* How long Redis may still be silent before the caller tells; with nothing in flight, how long
  * until a PING. */
-static int64_t look_at_silence(struct redis_session *s, int64_t now_mono_ms)
+static int64_t look_at_silence(struct redis_conn *c, int64_t now_mono_ms)
 {
     int64_t since_mono_ms, left_ms;
 
-    if (!s->events.silence_ms || s->is_silent || s->is_listening)
-        return s->timeout_ms;
-    if (redis_flight_is_empty(&s->flight))
-        return s->events.silence_ms / 2;
-    since_mono_ms = redis_flight_since(&s->flight);
-    if (since_mono_ms < s->conn.heard_mono_ms)
-        since_mono_ms = s->conn.heard_mono_ms;
-    left_ms = since_mono_ms + s->events.silence_ms - now_mono_ms;
+    if (!c->events.silence_ms || c->is_silent || c->is_listening)
+        return c->timeout_ms;
+    if (redis_flight_is_empty(&c->flight))
+        return c->events.silence_ms / 2;
+    since_mono_ms = redis_flight_since(&c->flight);
+    if (since_mono_ms < c->heard_mono_ms)
+        since_mono_ms = c->heard_mono_ms;
+    left_ms = since_mono_ms + c->events.silence_ms - now_mono_ms;
     if (left_ms > 0)
         return left_ms;
-    s->is_silent = !redis_conn_has_unread(&s->conn);
-    return s->events.silence_ms / 2;
+    c->is_silent = !has_unread(c);
+    return c->events.silence_ms / 2;
 }
 
 /* One timer for the next time at which something may be overdue, not one for each call. */
-static void watch(struct redis_session *s)
+static void watch(struct redis_conn *c)
 {
-    int64_t now_mono_ms = timers_now(&s->loop->timers);
-    int64_t silence_ms = look_at_silence(s, now_mono_ms), left_ms = s->timeout_ms;
+    int64_t now_mono_ms = timers_now(&c->loop->timers);
+    int64_t silence_ms = look_at_silence(c, now_mono_ms), left_ms = c->timeout_ms;
 
-    timer_arm(&s->loop->timers, &s->timer, silence_ms < left_ms ? silence_ms : left_ms);
-    if (redis_flight_is_empty(&s->flight)) {
-        if (!s->is_listening)
-            prove_alive(s);
+    timer_arm(&c->loop->timers, &c->timer, silence_ms < left_ms ? silence_ms : left_ms);
+    if (redis_flight_is_empty(&c->flight)) {
+        if (!c->is_listening)
+            prove_alive(c);
         return;
     }
-    left_ms = redis_flight_left_ms(&s->flight, now_mono_ms);
+    left_ms = redis_flight_left_ms(&c->flight, now_mono_ms);
     if (left_ms > silence_ms) {
-        timer_arm(&s->loop->timers, &s->timer, silence_ms);
+        timer_arm(&c->loop->timers, &c->timer, silence_ms);
         return;
     }
     /* After a stall of our own the answers are there and only wait to be read. */
-    s->is_late = left_ms <= 0 && !redis_conn_has_unread(&s->conn);
-    if (s->is_late)
-        give_up(s, "no answer in time");
+    c->is_late = left_ms <= 0 && !has_unread(c);
+    if (c->is_late)
+        lose(c, "no answer in time");
     else
-        timer_arm(&s->loop->timers, &s->timer, left_ms > 0 ? left_ms : 1);
+        timer_arm(&c->loop->timers, &c->timer, left_ms > 0 ? left_ms : 1);
 }
 
 static void on_timer(struct timer *timer)
 {
-    struct redis_session *s = CONTAINER_OF(timer, struct redis_session, timer);
-    bool was_silent = s->is_silent;
+    struct redis_conn *c = CONTAINER_OF(timer, struct redis_conn, timer);
+    bool was_silent = c->is_silent;
 
-    if (s->is_connected)
-        watch(s);
+    if (c->is_connected)
+        watch(c);
     else
-        give_up(s, "cannot connect in time");
-    if (redis_conn_is_open(&s->conn) && s->is_silent && !was_silent)
-        s->events.on_silence(s->events.arg, true);
+        lose(c, "cannot connect in time");
+    if (redis_conn_is_open(c) && c->is_silent && !was_silent)
+        c->events.on_silence(c->events.arg, true);
 }
 
-/* ---- session: for the owner ---- */
+/* ---- for the owner ---- */
 
-void redis_session_init(struct redis_session *s, struct loop *loop, const char *password,
-                        int64_t timeout_ms, const struct redis_session_events *events)
+void redis_conn_init(struct redis_conn *c, struct loop *loop, const char *password,
+                     int64_t timeout_ms, const struct redis_conn_events *events)
 {
-    struct redis_conn_events conn = {
-        .on_connect = on_connect, .on_reply = on_reply, .on_lost = on_lost, .arg = s};
-
-    *s = (struct redis_session){
-        .events = *events, .loop = loop, .password = password, .timeout_ms = timeout_ms};
-    redis_conn_init(&s->conn, loop, &conn);
-    redis_flight_init(&s->flight, timeout_ms);
-    timer_init(&s->timer, on_timer);
+    *c = (struct redis_conn){.events = *events,
+                             .loop = loop,
+                             .password = password,
+                             .timeout_ms = timeout_ms,
+                             .fd = -1,
+                             .out = BUF_INIT,
+                             .replies = redis_replies_new()};
+    redis_flight_init(&c->flight, timeout_ms);
+    timer_init(&c->timer, on_timer);
 }
 
-void redis_session_fini(struct redis_session *s)
+void redis_conn_fini(struct redis_conn *c)
 {
-    redis_conn_fini(&s->conn);
-}
-
-void redis_session_send(struct redis_session *s, struct redis_call *call, int argc,
-                        const char **argv, const size_t *lens)
-{
-    redis_flight_add(&s->flight, call, timers_now(&s->loop->timers));
-    redis_conn_send(&s->conn, argc, argv, lens);
-}
-
-void redis_session_subscribe(struct redis_session *s, const char *channel)
-{
-    const char *argv[] = {"SUBSCRIBE", channel};
-    size_t lens[] = {9, strlen(channel)};
-
-    assert(redis_flight_is_empty(&s->flight));
-    s->is_listening = true;
-    redis_conn_send(&s->conn, 2, argv, lens);
+    assert(!redis_conn_is_open(c));
+    buf_fini(&c->out);
+    redis_replies_free(c->replies);
 }

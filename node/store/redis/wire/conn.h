@@ -1,8 +1,13 @@
-/* One connection to Redis: opened, used, and gone; its owner decides what comes next.
+/* One connection to Redis: opened, used, and gone; its owner decides what comes next (link.h
+ * connects again). It sends the password, and has a deadline for each call.
+ *
+ * Answers come in the order of the calls, so a call that is not answered in time (and a quarter
+ * more) ends the connection: later answers could not be matched any more. So does an answer
+ * that nobody asked for. An idle connection is proved by PING, unless it is subscribed: twice
+ * in silence_ms, where silence is to be told.
  *
  * hiredis only parses the answers (redisReader): its own asynchronous connection ends the
- * process by an assertion where an answer comes that nobody asked for. The owner knows which
- * call an answer belongs to.
+ * process by an assertion where an answer comes that nobody asked for.
  *
  * Commands sent in one turn of the loop are written at its end, all at once.
  */
@@ -18,6 +23,16 @@
 #include "base/list.h"
 #include "base/loop.h"
 #include "node/store/redis/wire/address.h"
+
+/* A command as Redis reads it: "*<count>\r\n", then "$<length>\r\n<bytes>\r\n" each. Pure.
+ *
+ * hiredis can do that too, but grows a string of its own for every command and looks at its
+ * room five times an argument: 1.1 us for a push, against 0.15 here.
+ */
+
+/* Appends the command to `out`. */
+void redis_command_write(struct buf *out, int argc, const char *const *argv,
+                         const size_t *lens);
 
 /* The calls of one connection that Redis has not answered, and their deadlines.
  *
@@ -59,68 +74,14 @@ void redis_flight_fail(struct redis_flight *f);
 
 struct event;
 struct redisReader;
-struct redisReply;
-struct redis_address;
 struct redis_replies;
 
 /* The connection may be closed inside each callback. */
 struct redis_conn_events {
-    void (*on_connect)(void *arg);
-    /* Whatever has come, asked for or not; valid for the duration of the callback. */
-    void (*on_reply)(void *arg, const struct redisReply *reply);
-    void (*on_lost)(void *arg, const char *why); /* the last call; open it again only later */
-    void *arg;
-};
-
-struct redis_conn {
-    struct loop *loop;
-    struct redis_conn_events events;
-    int fd; /* -1: it is closed, or lost */
-    struct event *readable;
-    struct event *writable;
-    struct event *end_of_turn; /* never in the kernel: made active by hand */
-    bool is_connected;
-    int64_t heard_mono_ms; /* when Redis last sent bytes, or the connection was made */
-    bool is_full;          /* the socket takes no more at present */
-    bool is_reading;       /* the reader is in use */
-    struct redisReader *reader;
-    struct redis_replies *replies;
-    struct buf out; /* from `written` on it is still to be written */
-    size_t written;
-    char why[128]; /* why it could not be opened, or was lost */
-};
-
-void redis_conn_init(struct redis_conn *c, struct loop *loop,
-                     const struct redis_conn_events *events);
-void redis_conn_fini(struct redis_conn *c); /* closed, or lost */
-
-/* Begins to connect, to a numeric address (a name would block the loop) or a path; on_connect
- * or on_lost follows. Returns NULL; else why not: it stays closed then. The text is valid until
- * the next open. Not from inside a callback. */
-const char *redis_conn_open(struct redis_conn *c, const struct redis_address *address);
-
-/* Is it opened, and neither closed nor lost? */
-bool redis_conn_is_open(const struct redis_conn *c);
-
-/* Nothing is called back any more. */
-void redis_conn_close(struct redis_conn *c);
-
-/* Only while it is open. The arguments are copied. */
-void redis_conn_send(struct redis_conn *c, int argc, const char *const *argv,
-                     const size_t *lens);
-
-/* A session: a connection that sends the password, and has a deadline for each call. Its owner
- * (link.c) connects again.
- *
- * Answers come in the order of the calls, so a call that is not answered in time (and a quarter
- * more) ends the connection: later answers could not be matched any more. So does an answer
- * that nobody asked for. An idle connection is proved by PING, unless it is subscribed: twice
- * in silence_ms, where silence is to be told.
- */
-
-struct redis_session_events {
-    void (*on_open)(void *arg);                  /* connected, and AUTH accepted */
-    void (*on_lost)(void *arg, const char *why); /* perhaps from inside the owner's own call */
+    void (*on_open)(void *arg); /* connected, and AUTH accepted */
+    /* Perhaps from inside the owner's own call. The connection still counts as open, and is
+     * closed when this returns: nothing may be sent or opened here. */
+    void (*on_lost)(void *arg, const char *why);
     void (*on_refused)(void *arg, const char *why); /* AUTH failed for good; after on_lost */
     void (*on_subscribed)(void *arg);
     void (*on_message)(void *arg, struct bytes payload);
@@ -131,41 +92,58 @@ struct redis_session_events {
     void *arg;
 };
 
-struct redis_session {
-    struct redis_session_events events;
+struct redis_conn {
+    struct redis_conn_events events;
     struct loop *loop;
     const char *password;
     int64_t timeout_ms;
-    struct redis_conn conn;
     struct redis_flight flight;
     struct redis_call auth;
     struct redis_call ping;
     struct timer timer; /* how long to connect; then: when to look at the calls */
-    bool is_connected;  /* by TCP; reset by redis_session_connect() */
-    bool is_listening;  /* the same: only messages come from now on */
-    bool is_subscribed; /* the same: the subscription is confirmed */
-    bool is_silent;     /* the same: silence was told */
-    bool is_late;       /* the same: given up because an answer was late */
+
+    int fd; /* -1: it is closed, or lost */
+    struct event *readable;
+    struct event *writable;
+    struct event *end_of_turn; /* never in the kernel: made active by hand */
+    int64_t heard_mono_ms;     /* when Redis last sent bytes, or the connection was made */
+    bool is_full;              /* the socket takes no more at present */
+    bool is_reading;           /* the reader is in use */
+    struct redisReader *reader;
+    struct redis_replies *replies;
+    struct buf out; /* from `written` on it is still to be written */
+    size_t written;
+
+    /* Reset by redis_conn_open(): */
+    bool is_connected;  /* by TCP */
+    bool is_listening;  /* only messages come from now on */
+    bool is_subscribed; /* the subscription is confirmed */
+    bool is_silent;     /* silence was told */
+    bool is_late;       /* given up because an answer was late */
 };
 
-/* The password (NULL or "": no AUTH) is borrowed for the session's life. */
-void redis_session_init(struct redis_session *s, struct loop *loop, const char *password,
-                        int64_t timeout_ms, const struct redis_session_events *events);
-void redis_session_fini(struct redis_session *s); /* closed, or lost, and its calls failed */
+/* The password (NULL or "": no AUTH) is borrowed for the connection's life. */
+void redis_conn_init(struct redis_conn *c, struct loop *loop, const char *password,
+                     int64_t timeout_ms, const struct redis_conn_events *events);
+void redis_conn_fini(struct redis_conn *c); /* closed, or lost, and its calls failed */
 
-/* on_open or on_lost follows. Only when closed or lost, and its calls failed. */
-void redis_session_connect(struct redis_session *s, const struct redis_address *address);
+/* Begins to connect, to a numeric address (a name would block the loop) or a path; on_open or
+ * on_lost follows, perhaps at once. Only when closed or lost, and its calls failed. */
+void redis_conn_open(struct redis_conn *c, const struct redis_address *address);
 
-/* Nothing is called back any more, but for the calls by redis_session_fail(). Harmless when
- * closed or lost. */
-void redis_session_close(struct redis_session *s);
+/* Is it opened, and neither closed nor lost? */
+bool redis_conn_is_open(const struct redis_conn *c);
+
+/* Nothing is called back any more, but for the calls by redis_conn_fail(). Harmless when closed
+ * or lost. */
+void redis_conn_close(struct redis_conn *c);
 
 /* After close, or on_lost, and not inside them: what was in flight ends with a NULL reply. */
-void redis_session_fail(struct redis_session *s);
+void redis_conn_fail(struct redis_conn *c);
 
 /* Only while open. The arguments are copied. */
-void redis_session_send(struct redis_session *s, struct redis_call *call, int argc,
-                        const char **argv, const size_t *lens);
-void redis_session_subscribe(struct redis_session *s, const char *channel);
+void redis_conn_send(struct redis_conn *c, struct redis_call *call, int argc,
+                     const char *const *argv, const size_t *lens);
+void redis_conn_subscribe(struct redis_conn *c, const char *channel);
 
 #endif

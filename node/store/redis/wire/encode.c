@@ -6,7 +6,53 @@
 #include <string.h>
 
 #include "node/store/history.h"
-#include "node/store/redis/wire/scripts.h"
+#include "node/store/packed.h"
+
+/* ---- shares ---- */
+
+#define VIEW_LEN   16
+#define LOCK_MS_AT (VIEW_LEN + SHARE_OWNER_LEN)
+#define LATE_MS_AT (LOCK_MS_AT + 6)
+#define MARKS_AT   (LATE_MS_AT + 6)
+
+/* Digits of fixed width, so that a script orders views by their bytes. */
+static void put_view(char *to, uint64_t view)
+{
+    for (unsigned i = VIEW_LEN; i-- > 0; view >>= 4)
+        to[i] = "0123456789abcdef"[view & 15];
+}
+
+void share_pack(const struct scan_share *share, char *to)
+{
+    assert(share->owner.len == SHARE_OWNER_LEN && share->marks.len == SHARES);
+    put_view(to, share->view);
+    memcpy(to + VIEW_LEN, share->owner.at, SHARE_OWNER_LEN);
+    packed_put(to + LOCK_MS_AT, 6, share->lock_ms);
+    packed_put(to + LATE_MS_AT, 6, share->late_ms);
+    memcpy(to + MARKS_AT, share->marks.at, SHARES);
+}
+
+/* ---- a call's arguments ---- */
+
+/* Empties the call; the room is left as it is. */
+static inline void call_init(struct script_call *call)
+{
+    call->argc = 0;
+    call->used = 0;
+}
+
+/* `at` is borrowed. Inline because a push has a dozen arguments. */
+static inline void call_add(struct script_call *call, const char *at, size_t len)
+{
+    assert(call->argc < SCRIPT_ARGS_MAX);
+    call->argv[call->argc] = at ? at : "";
+    call->lens[call->argc++] = len;
+}
+
+static inline void call_add_bytes(struct script_call *call, struct bytes bytes)
+{
+    call_add(call, bytes.at, bytes.len);
+}
 
 static inline char *call_pack_begin(struct script_call *call)
 {
@@ -35,14 +81,13 @@ static inline void call_pack_end(struct script_call *call, const char *begin)
     call_add(call, begin, (size_t)(call->room + call->used - begin));
 }
 
-/* ---- arguments ---- */
-
-void call_add_text(struct script_call *call, const char *text)
+static void call_add_text(struct script_call *call, const char *text)
 {
     call_add(call, text, strlen(text));
 }
 
-void call_add_format(struct script_call *call, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void call_add_format(struct script_call *call,
+                                                                  const char *format, ...)
 {
     char *at = call->room + call->used;
     size_t left = sizeof(call->room) - call->used;
@@ -97,8 +142,9 @@ static size_t write_bucket(char *at, const struct script_keys *keys, unsigned bu
     return (size_t)(end - at);
 }
 
-void call_add_keys(struct script_call *call, const struct script_keys *keys,
-                   const struct op *op, const char *letters)
+/* A key for each letter: of the op's topic, or of its bucket alone. */
+static void call_add_keys(struct script_call *call, const struct script_keys *keys,
+                          const struct op *op, const char *letters)
 {
     char bucket[SCRIPT_PREFIX_MAX + 8];
     size_t bucket_len = write_bucket(bucket, keys, op->bucket);
@@ -120,9 +166,10 @@ void call_add_keys(struct script_call *call, const struct script_keys *keys,
     }
 }
 
-/* By hand, as the numbers are: each push has it. */
-void call_add_ring(struct script_call *call, const struct script_keys *keys, unsigned bucket,
-                   uint64_t worker)
+/* The worker's ring in that bucket, see push_ledger.h. By hand, as the numbers are: each push
+ * has it. */
+static void call_add_ring(struct script_call *call, const struct script_keys *keys,
+                          unsigned bucket, uint64_t worker)
 {
     char *at = call->room + call->used;
     size_t len = write_bucket(at, keys, bucket);
@@ -164,7 +211,8 @@ static void add_rules(struct script_call *call, const struct op *op)
     call_add(call, at, RULES_BYTES);
 }
 
-void script_args_add_place(struct script_call *call, const struct push_note *note)
+/* Offsets of the first and the last byte of the push's entry in the ring. */
+static void add_entry(struct script_call *call, const struct push_note *note)
 {
     int64_t from = (int64_t)(note->number % PUSH_LEDGER_RING) * PUSH_LEDGER_ENTRY;
 
@@ -172,8 +220,9 @@ void script_args_add_place(struct script_call *call, const struct push_note *not
     call_add_number(call, from + PUSH_LEDGER_ENTRY - 1);
 }
 
-void script_args_add_push(struct script_call *call, const struct script_keys *keys,
-                          const struct op *op, const struct push_note *note)
+/* The arguments of OP_PUSH, with the ledger's note. */
+static void add_noted_push(struct script_call *call, const struct script_keys *keys,
+                           const struct op *op, const struct push_note *note)
 {
     const char *at;
 
@@ -192,7 +241,7 @@ void script_args_add_push(struct script_call *call, const struct script_keys *ke
                   (note->was_there ? NOTE_THERE : 0));
     call_pack(call, 6, (int64_t)note->number);
     call_pack_end(call, at);
-    script_args_add_place(call, note);
+    add_entry(call, note);
     add_rules(call, op);
 }
 
@@ -201,7 +250,7 @@ static void add_push(struct script_call *call, const struct script_keys *keys,
 {
     static const struct push_note none;
 
-    script_args_add_push(call, keys, op, &none);
+    add_noted_push(call, keys, op, &none);
 }
 
 static void add_id(struct script_call *call, const struct script_keys *keys,
@@ -459,7 +508,15 @@ static void add_fence(struct script_call *call, const struct script_keys *keys,
     call_add_number(call, op->in.fence.adopts);
 }
 
-const struct script_args script_args[OP_COUNT] = {
+/* The keys and arguments of each verb's script, as the script's top lists them.
+ *
+ * To add an operation: its line in op.h, its script in lua/ (and in CMakeLists.txt), its row
+ * in the table here and in decode.c, its row in doc/store.md.
+ */
+static const struct {
+    const char *keys; /* their letters; "" when it has no script */
+    void (*add)(struct script_call *, const struct script_keys *, const struct op *);
+} script_args[OP_COUNT] = {
     [OP_PUSH] = {"jpdrtna", add_push},
     [OP_POP] = {"jprvtnoqc", add_pop},
     [OP_DELIVERED] = {"jpvto", add_leases},
@@ -488,3 +545,142 @@ const struct script_args script_args[OP_COUNT] = {
     [OP_REPAIR] = {"jf", add_repair},
     [OP_FENCE] = {"f", add_fence},
 };
+
+/* ---- the scripts' texts ---- */
+
+const char *script_text_by_name(const char *name)
+{
+    for (const struct script_text *row = script_texts; row->name; row++) {
+        if (!strcmp(row->name, name))
+            return row->text;
+    }
+    return NULL;
+}
+
+const char *script_text(enum op_verb verb)
+{
+    return script_text_by_name(op_word(verb));
+}
+
+/* ---- the plain commands ---- */
+
+static void encode_owner(struct script_call *call, const struct script_keys *keys,
+                         const struct op *op)
+{
+    call_add(call, "HGET", 4);
+    call_add_keys(call, keys, op, "o");
+    call_add_bytes(call, op->id);
+}
+
+static void encode_places(struct script_call *call, const struct script_keys *keys,
+                          const struct op *op)
+{
+    struct bytes after = op->in.places.after;
+
+    call_add(call, "SCAN", 4);
+    call_add_bytes(call, after.len ? after : BYTES("0"));
+    call_add(call, "MATCH", 5);
+    call_add_format(call, "%s:{*}:*", keys->prefix);
+    call_add(call, "COUNT", 5);
+    call_add_number(call, OP_ROWS_MAX / 2); /* it may answer some more */
+}
+
+/* ---- the scripts ---- */
+
+static void begin(struct script_call *call, const char *text, const char *sha, size_t key_count)
+{
+    call_init(call);
+    if (sha) {
+        call_add(call, "EVALSHA", 7);
+        call_add(call, sha, SCRIPT_SHA_CHARS);
+    } else {
+        call_add(call, "EVAL", 4);
+        call_add_text(call, text);
+    }
+    call_add_number(call, (int64_t)key_count);
+}
+
+void script_encode(struct script_call *call, const struct script_keys *keys,
+                   const struct op *op, const char *sha)
+{
+    const char *letters = script_args[op->verb].keys;
+
+    assert(op->topic.len <= SCRIPT_TOPIC_MAX && op->bucket < keys->buckets);
+    call_init(call);
+    if (op->verb == OP_OWNER) {
+        encode_owner(call, keys, op);
+    } else if (op->verb == OP_PLACES) {
+        encode_places(call, keys, op);
+    } else {
+        begin(call, sha ? NULL : script_text(op->verb), sha, strlen(letters));
+        call_add_keys(call, keys, op, letters);
+        script_args[op->verb].add(call, keys, op);
+        if (op_leads(op))
+            call_add_bytes(call, op->token); /* last: `fenced` in lua/lib */
+    }
+}
+
+void script_encode_push(struct script_call *call, const struct script_keys *keys,
+                        const struct op *op, const struct push_note *note, const char *sha)
+{
+    const char *letters = script_args[OP_PUSH].keys;
+
+    assert(op->topic.len <= SCRIPT_TOPIC_MAX && op->bucket < keys->buckets);
+    begin(call, sha ? NULL : script_text(OP_PUSH), sha, strlen(letters) + 1);
+    call_add_keys(call, keys, op, letters);
+    call_add_ring(call, keys, op->bucket, note->worker);
+    add_noted_push(call, keys, op, note);
+}
+
+void script_encode_meta(struct script_call *call, const struct script_keys *keys)
+{
+    begin(call, script_text_by_name("meta"), NULL, 1);
+    call_add_format(call, "%s:meta", keys->prefix);
+    call_add_number(call, SCRIPT_SCHEMA);
+    call_add_number(call, keys->buckets);
+}
+
+void script_encode_raise(struct script_call *call, const struct script_keys *keys,
+                         unsigned bucket, const struct script_raise *raise)
+{
+    begin(call, script_text_by_name("raise"), NULL, 3);
+    call_add_format(call, "%s:{%u}:n", keys->prefix, bucket);
+    call_add_ring(call, keys, bucket, raise->last.worker);
+    call_add_format(call, "%s:{%u}:l", keys->prefix, bucket);
+    call_add_number(call, raise->seen);
+    call_add_number(call, (int64_t)raise->last.number);
+    add_entry(call, &raise->last);
+    call_add_number(call, PUSH_LEDGER_KEEP_MS);
+    call_add_format(call, "%s", raise->incarnation);
+    call_add_number(call, raise->is_known);
+    call_add_format(call, "%s", raise->goes_on);
+}
+
+/* ---- how much it is ---- */
+
+static size_t bytes_of_records(const struct op *op)
+{
+    size_t bytes = 0;
+
+    for (unsigned i = 0; i < op->in.record.count; i++) {
+        const struct history_item *item = &op->in.record.items[i];
+
+        bytes += 32 + item->topic.len + item->id.len + item->node.len + item->client.len;
+    }
+    return bytes;
+}
+
+size_t script_bytes(const struct op *op)
+{
+    size_t bytes = op->topic.len + op->id.len;
+
+    if (op->verb == OP_PUSH)
+        bytes += op->in.push.body.len;
+    else if (op_has(op->verb, OP_OF_LEASES))
+        bytes += (size_t)op->in.leases.count * 32;
+    else if (op->verb == OP_RECORD)
+        bytes += bytes_of_records(op);
+    else if (op->verb == OP_SCAN)
+        bytes += (size_t)op->in.scan.rule_count * 64 + (op->in.scan.share ? SHARE_BYTES : 0);
+    return bytes;
+}

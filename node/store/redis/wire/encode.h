@@ -1,65 +1,118 @@
-/* How a command is put together: its arguments, and the names of the keys. For scripts.c and
- * requests.c only.
+/* From operations to Redis commands: which script, which keys, which arguments.
+ *
+ * Pure: no connection, no memory of its own, so that a load generator can drive Redis with
+ * exactly the commands the store sends:
+ *
+ *     struct script_call call;
+ *     script_encode(&call, &keys, &op, sha);
+ *     redisCommandArgv(..., call.argc, call.argv, call.lens);
+ *
+ * decode.h reads the answers.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_ENCODE_H
 #define DUEQ_NODE_STORE_REDIS_ENCODE_H
 
-#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "node/store/packed.h"
-#include "node/store/redis/wire/scripts.h"
+#include "base/bytes.h"
+#include "node/store/history.h"
+#include "node/store/op.h"
 
-/* Empties the call; the room is left as it is. */
-static inline void call_init(struct script_call *call)
-{
-    call->argc = 0;
-    call->used = 0;
-}
+/* A node's share (doc/cluster.md) as scan.lua takes it: view and owner as a lock has them, how
+ * long a lock lasts, from when on a topic is late, marks. Longer than OP_TOKEN_MAX: the script
+ * tells shares from a token by the length. */
+#define SHARE_BYTES (16 + SHARE_OWNER_LEN + 6 + 6 + SHARES)
 
-/* `at` is borrowed. Inline because a push has a dozen arguments. */
-static inline void call_add(struct script_call *call, const char *at, size_t len)
-{
-    assert(call->argc < SCRIPT_ARGS_MAX);
-    call->argv[call->argc] = at ? at : "";
-    call->lens[call->argc++] = len;
-}
+/* Writes SHARE_BYTES. */
+void share_pack(const struct scan_share *share, char *to);
 
-static inline void call_add_bytes(struct script_call *call, struct bytes bytes)
-{
-    call_add(call, bytes.at, bytes.len);
-}
+#define SCRIPT_PREFIX_MAX 32 /* bytes of store.prefix */
+#define SCRIPT_TOPIC_MAX  200
+#define SCRIPT_KEYS_MAX   10
+#define SCRIPT_ARGS_MAX   (3 + SCRIPT_KEYS_MAX + 4 + 2 * OP_RULES_MAX) /* a scan has most */
+#define SCRIPT_SHA_CHARS  40
 
-void call_add_text(struct script_call *call, const char *text);
-__attribute__((format(printf, 2, 3))) void call_add_format(struct script_call *call,
-                                                           const char *format, ...);
-
-/* `number`, not negative, in decimal. */
-void call_add_number(struct script_call *call, int64_t number);
-
-/* ---- keys ---- */
-
-/* A key for each letter: of the op's topic, or of its bucket alone. */
-void call_add_keys(struct script_call *call, const struct script_keys *keys,
-                   const struct op *op, const char *letters);
-
-/* The worker's ring in that bucket, see push_ledger.h. */
-void call_add_ring(struct script_call *call, const struct script_keys *keys, unsigned bucket,
-                   uint64_t worker);
-
-/* The keys and arguments of each verb's script, as the script's top lists them. */
-
-struct script_args {
-    const char *keys; /* their letters; "" when it has no script */
-    void (*add)(struct script_call *, const struct script_keys *, const struct op *);
+/* All scripts, with all that they need, ended by a row of NULLs. Made at build time. */
+struct script_text {
+    const char *name; /* op_word() of its verb; or "meta", "raise" */
+    const char *text;
 };
 
-extern const struct script_args script_args[OP_COUNT];
+extern const struct script_text script_texts[];
 
-/* The arguments of OP_PUSH, with the ledger's note. */
-void script_args_add_push(struct script_call *call, const struct script_keys *keys,
-                          const struct op *op, const struct push_note *note);
+/* NULL for OWNER and PLACES, which are a plain HGET and a plain SCAN. */
+const char *script_text(enum op_verb verb);
 
-/* Offsets of the first and the last byte of the push's entry in the ring. */
-void script_args_add_place(struct script_call *call, const struct push_note *note);
+/* NULL when there is none of this name. */
+const char *script_text_by_name(const char *name);
+
+/* How the keys are named; the prefix is borrowed. */
+struct script_keys {
+    const char *prefix; /* 1 to SCRIPT_PREFIX_MAX of [A-Za-z0-9_.-] */
+    unsigned buckets;   /* 1 to 128 */
+};
+
+/* One command. The arguments point into it (so it cannot be copied) and into the op. It is
+ * large: a caller that sends many keeps one, and need not clear it; unused parts are not
+ * read. */
+struct script_call {
+    int argc;
+    const char *argv[SCRIPT_ARGS_MAX];
+    size_t lens[SCRIPT_ARGS_MAX];
+    size_t used;
+    /* The keys, then packed arguments (records are the most) or numbers. */
+    char room[SCRIPT_KEYS_MAX * (SCRIPT_PREFIX_MAX + SCRIPT_TOPIC_MAX + 16) +
+              OP_RECORDS_MAX * HISTORY_BYTES_MAX + 256];
+};
+
+/* EVALSHA with the script's 40 characters (SCRIPT LOAD gives them), or with `sha` NULL EVAL
+ * with its text. The op's inputs must be within the limits of op.h. A push sent so is not noted
+ * in the ledger. */
+void script_encode(struct script_call *call, const struct script_keys *keys,
+                   const struct op *op, const char *sha);
+
+/* Entries; a power of two. As many as pushes may be in flight (redis_store_options.flight_max),
+ * because all may be of one bucket, and lost together. */
+#define PUSH_LEDGER_RING    4096
+#define PUSH_LEDGER_ENTRY   20      /* bytes: number 6, id 7, due 6, flags 1; see push.lua */
+#define PUSH_LEDGER_KEEP_MS 3600000 /* a ring that nobody writes to goes after that */
+
+/* What a push brings for the ledger (push_ledger.h). */
+struct push_note {
+    uint64_t worker; /* whose ring */
+    uint64_t number; /* from 1 */
+    bool renews;     /* it also says how long the ring is kept */
+    bool is_retry;   /* the push may have happened */
+    bool was_there;  /* a retry, and the ring must be there */
+};
+
+/* The same for a push that is to be noted in the ledger. */
+void script_encode_push(struct script_call *call, const struct script_keys *keys,
+                        const struct op *op, const struct push_note *note, const char *sha);
+
+/* The commands of the handshake: `dq:meta` is looked at or made; the bucket's counter is
+ * raised when it is below `seen`, and the last push that was done (number 0: none) is looked
+ * for in the ring. */
+#define SCRIPT_SCHEMA 2
+
+void script_encode_meta(struct script_call *call, const struct script_keys *keys);
+
+struct script_raise { /* the texts are copied */
+    int64_t seen;
+    struct push_note last;
+    const char *incarnation; /* of this Redis: process:history, without a space */
+    const char *goes_on; /* a stored one that begins with this and a space is the same one */
+    bool is_known;       /* the caller has raised in this incarnation */
+};
+
+void script_encode_raise(struct script_call *call, const struct script_keys *keys,
+                         unsigned bucket, const struct script_raise *raise);
+
+/* One more argument: `number`, not negative, in decimal. */
+void call_add_number(struct script_call *call, int64_t number);
+
+/* The bytes a call brings to Redis, about: what the store's limits are counted in. */
+size_t script_bytes(const struct op *op);
 
 #endif

@@ -144,8 +144,8 @@ struct redis_link {
     struct loop *loop;
     enum link_state state;
     struct redis_target target;
-    struct redis_session session; /* in CONNECTING and OPEN, and only then */
-    struct timer timer;           /* what it means depends on the state: see on_timer */
+    struct redis_conn conn; /* in CONNECTING and OPEN, and only then */
+    struct timer timer;     /* what it means depends on the state: see on_timer */
     struct redis_backoff backoff;
     bool was_open; /* on_open was called for this connection */
     bool is_stopping;
@@ -171,7 +171,7 @@ const char *redis_link_reason(const struct redis_link *l)
 
 bool redis_link_was_late(const struct redis_link *l)
 {
-    return l->session.is_late;
+    return l->conn.is_late;
 }
 
 /* ---- losing a connection ---- */
@@ -201,7 +201,7 @@ static void drop(struct redis_link *l, const char *why)
     else if (l->state != CONNECTING && l->state != OPEN)
         return;
     leave(l, why);
-    redis_session_close(&l->session);
+    redis_conn_close(&l->conn);
 }
 
 static void pause_or_stop(struct redis_link *l)
@@ -229,7 +229,7 @@ static void fail_all(struct redis_link *l)
     l->was_open = false;
     if (tell)
         tell(l->options.arg);
-    redis_session_fail(&l->session);
+    redis_conn_fail(&l->conn);
     pause_or_stop(l);
 }
 
@@ -280,7 +280,7 @@ static void connect_to(struct redis_link *l, const struct redis_address *address
     l->state = CONNECTING;
     redis_address_print(address, l->tried);
     timer_disarm(&l->loop->timers, &l->timer);
-    redis_session_connect(&l->session, address);
+    redis_conn_open(&l->conn, address);
 }
 
 static void on_found(struct redis_target *target, const struct redis_address *address,
@@ -325,7 +325,7 @@ static void on_timer(struct timer *timer)
 
     switch (l->state) {
     case STOPPED:
-    case CONNECTING: /* the session has a deadline of its own */
+    case CONNECTING: /* the connection has a deadline of its own */
     case OPEN:
         break;
     case ASKING:
@@ -351,14 +351,14 @@ static void on_timer(struct timer *timer)
 struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_options *options)
 {
     struct redis_link *l = calloc(1, sizeof(*l));
-    struct redis_session_events events = {.on_open = on_open,
-                                          .on_lost = on_lost,
-                                          .on_refused = on_refused,
-                                          .on_subscribed = on_subscribed,
-                                          .on_message = on_message,
-                                          .on_silence = on_silence,
-                                          .silence_ms = options->silence_ms,
-                                          .arg = l};
+    struct redis_conn_events events = {.on_open = on_open,
+                                       .on_lost = on_lost,
+                                       .on_refused = on_refused,
+                                       .on_subscribed = on_subscribed,
+                                       .on_message = on_message,
+                                       .on_silence = on_silence,
+                                       .silence_ms = options->silence_ms,
+                                       .arg = l};
 
     if (!l)
         abort();
@@ -367,7 +367,7 @@ struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_opt
     l->backoff.max_ms = options->backoff_max_ms;
     redis_backoff_reset(&l->backoff);
     redis_target_init(&l->target, loop, &options->address, on_found);
-    redis_session_init(&l->session, loop, options->password, options->timeout_ms, &events);
+    redis_conn_init(&l->conn, loop, options->password, options->timeout_ms, &events);
     timer_init(&l->timer, on_timer);
     return l;
 }
@@ -378,7 +378,7 @@ void redis_link_free(struct redis_link *l)
         return;
     assert(l->state == STOPPED);
     redis_target_fini(&l->target);
-    redis_session_fini(&l->session);
+    redis_conn_fini(&l->conn);
     free(l);
 }
 
@@ -432,13 +432,13 @@ void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, co
                      const size_t *lens)
 {
     assert(l->state == OPEN);
-    redis_session_send(&l->session, call, argc, argv, lens);
+    redis_conn_send(&l->conn, call, argc, argv, lens);
 }
 
 void redis_link_subscribe(struct redis_link *l, const char *channel)
 {
     assert(l->state == OPEN);
-    redis_session_subscribe(&l->session, channel);
+    redis_conn_subscribe(&l->conn, channel);
 }
 
 void redis_link_reset(struct redis_link *l, const char *why)

@@ -11,7 +11,7 @@
  * ASKING: a link with on_look asks its owner for the address before each attempt; any link
  * waits here while its address is not known. LOOKING: the address of a name is looked up.
  *
- * Each connection is a redis_session, with a deadline for each call. When the connection is
+ * Each connection is a redis_conn, with a deadline for each call. When the connection is
  * lost all calls in flight end with a NULL reply.
  *
  * Nothing is called back from inside redis_link_send, _reset, _aim, _nowhere or _stop.

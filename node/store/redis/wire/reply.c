@@ -7,9 +7,7 @@
 #include <string.h>
 
 #include "base/list.h"
-#include "node/store/op.h"
 #include "node/store/packed.h"
-#include "node/store/redis/wire/reply_outputs.h"
 
 #define BLOCK_BYTES  16384     /* most answers, many times over */
 #define ELEMENTS_MAX (1 << 20) /* of an array; the memory is taken before they come */
@@ -59,7 +57,7 @@ static void *take(struct redis_replies *r, size_t bytes)
     return b->room + b->used - size;
 }
 
-static void forget(struct redis_replies *r)
+void redis_replies_forget(struct redis_replies *r)
 {
     while (r->block->before) {
         struct block *last = r->block;
@@ -131,7 +129,7 @@ static void *make_nil(const redisReadTask *task)
 static void free_answer(void *reply)
 {
     if (reply)
-        forget(CONTAINER_OF(reply, struct element, reply)->replies);
+        redis_replies_forget(CONTAINER_OF(reply, struct element, reply)->replies);
 }
 
 /* ---- for the link ---- */
@@ -152,7 +150,7 @@ void redis_replies_free(struct redis_replies *r)
 {
     if (!r)
         return;
-    forget(r);
+    redis_replies_forget(r);
     free(r->block);
     free(r);
 }
@@ -167,7 +165,7 @@ void redis_replies_attach(struct redis_replies *r, redisReader *reader)
         .freeObject = free_answer,
     };
 
-    forget(r);
+    redis_replies_forget(r);
     reader->fn = &functions;
     reader->privdata = r;
 }
@@ -189,6 +187,12 @@ bool take_number(const redisReply *reply, size_t i, int64_t min, int64_t max, in
 bool take_ms(const redisReply *reply, size_t i, int64_t min, int64_t *ms)
 {
     return take_number(reply, i, min, (INT64_C(1) << 48) - 1, ms);
+}
+
+bool take_head(const redisReply *reply, int64_t code_max, struct reply_head *head)
+{
+    return take_number(reply, 0, 0, code_max, &head->code) &&
+           take_ms(reply, 1, 0, &head->now_ms) && take_ms(reply, 2, -1, &head->wait_ms);
 }
 
 bool take_unsigned(const redisReply *reply, size_t i, unsigned max, unsigned *number)
@@ -254,137 +258,6 @@ bool take_job_alone(const redisReply *reply, size_t i, struct job *job)
     return true;
 }
 
-/* ---- reply ---- */
-
-/* The codes of lua/common.lua. */
-static const enum status codes[] = {
-    STATUS_OK,           STATUS_DUPLICATE, STATUS_NOT_FOUND,
-    STATUS_NOT_RESERVED, STATUS_NOT_OWNER, STATUS_OUT_OF_RANGE,
-    STATUS_WRONG_STATE,  STATUS_FENCED,    STATUS_UNKNOWN,
-};
-
-#define CODES (sizeof(codes) / sizeof(*codes))
-
-/* ---- whole answers ---- */
-
-static enum reply_meaning malformed(struct op *op)
-{
-    op->status = op_has(op->verb, OP_READS) ? STATUS_STORE_ERROR : STATUS_UNKNOWN;
-    return REPLY_MALFORMED;
-}
-
-static enum reply_meaning decode_error(const redisReply *reply, struct op *op)
-{
-    if (reply->len >= 8 && !memcmp(reply->str, "NOSCRIPT", 8))
-        return REPLY_NO_SCRIPT;
-    op->status = STATUS_STORE_ERROR;
-    return REPLY_REFUSED;
-}
-
-/* The plain HGET: nil, or the stamp and the topic. */
-static enum reply_meaning decode_owner(const redisReply *reply, struct op *op)
-{
-    if (reply->type == REDIS_REPLY_NIL) {
-        op->status = STATUS_NOT_FOUND;
-    } else if (reply->type == REDIS_REPLY_STRING && reply->len > 6) {
-        op->out.owner.topic = bytes_of(reply->str + 6, reply->len - 6);
-        op->out.owner.stamp = packed_get(reply->str, 6);
-        op->status = STATUS_OK;
-    } else {
-        return malformed(op);
-    }
-    op->now_ms = 0;
-    op->wait_ms = -1;
-    return REPLY_DONE;
-}
-
-/* The plain SCAN: its cursor, and the keys it met. */
-static enum reply_meaning decode_places(const redisReply *reply, struct op *op,
-                                        struct reply_room *room)
-{
-    if (!take_places(reply, op, room))
-        return malformed(op);
-    op->status = STATUS_OK;
-    op->now_ms = 0;
-    op->wait_ms = -1;
-    return REPLY_DONE;
-}
-
-/* A pop that met nothing but tombstones and what has expired, and there are more entries. */
-static bool is_retry(const redisReply *reply, const struct op *op)
-{
-    int64_t more;
-
-    return op->verb == OP_POP && reply->elements == REPLY_HEAD + 1 &&
-           take_number(reply, REPLY_HEAD, 1, 1, &more);
-}
-
-#define REPLY_BODY_MAX (INT64_C(1) << 32) /* no string of Redis is larger */
-
-/* A get says so in place of the body, a pop in place of `more`. */
-static bool is_large(const redisReply *reply, const struct op *op, struct reply_room *room)
-{
-    int64_t bytes;
-
-    if (!op_has(op->verb, OP_BODIES) || reply->elements != REPLY_HEAD + 1 ||
-        !take_number(reply, REPLY_HEAD, 2, REPLY_BODY_MAX, &bytes))
-        return false;
-    room->large_bytes = (size_t)bytes;
-    return true;
-}
-
-static bool take_seen(const redisReply *reply, struct op *op)
-{
-    struct bytes seen;
-
-    if (!op_has(op->verb, OP_FENCED) || !take_bytes(reply, REPLY_HEAD, &seen) ||
-        seen.len > OP_TOKEN_MAX)
-        return false;
-    op->out.fenced.seen = seen;
-    return true;
-}
-
-static enum reply_meaning decode_script(const redisReply *reply, struct op *op,
-                                        struct reply_room *room)
-{
-    int64_t code, now_ms, wait_ms;
-
-    if (!take_number(reply, 0, 0, CODES - 1, &code) || !take_ms(reply, 1, 0, &now_ms) ||
-        !take_ms(reply, 2, -1, &wait_ms))
-        return malformed(op);
-    if (codes[code] == STATUS_OK) {
-        if (is_retry(reply, op)) {
-            op->wait_ms = wait_ms;
-            return REPLY_AGAIN;
-        }
-        if (is_large(reply, op, room))
-            return REPLY_LARGE;
-        if (!take_outputs(reply, op, room))
-            return malformed(op);
-    }
-    if (codes[code] == STATUS_FENCED && !take_seen(reply, op))
-        return malformed(op);
-    if (codes[code] == STATUS_UNKNOWN && op->verb != OP_PUSH)
-        return malformed(op); /* nothing else is noted */
-    op->status = codes[code];
-    op->now_ms = now_ms;
-    op->wait_ms = wait_ms;
-    return REPLY_DONE;
-}
-
-enum reply_meaning reply_decode(const redisReply *reply, struct op *op, struct reply_room *room)
-{
-    if (reply->type == REDIS_REPLY_ERROR)
-        return decode_error(reply, op);
-    if (op->verb == OP_OWNER)
-        return decode_owner(reply, op);
-    if (reply->type != REDIS_REPLY_ARRAY)
-        return malformed(op);
-    if (op->verb == OP_PLACES)
-        return decode_places(reply, op, room);
-    return decode_script(reply, op, room);
-}
-
 bool reply_read_numbers(const redisReply *reply, int64_t *numbers, unsigned count)
 {
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != REPLY_HEAD + count)
@@ -394,27 +267,4 @@ bool reply_read_numbers(const redisReply *reply, int64_t *numbers, unsigned coun
             return false;
     }
     return true;
-}
-
-static int64_t counter_of_id(struct bytes id, unsigned buckets)
-{
-    int64_t number = 0;
-
-    for (size_t i = 0; i < id.len; i++) {
-        if (id.at[i] < '0' || id.at[i] > '9' || number > (INT64_C(1) << 53))
-            return 0;
-        number = number * 10 + (id.at[i] - '0');
-    }
-    return number / buckets;
-}
-
-int64_t reply_counter(const struct op *op, unsigned buckets)
-{
-    if (op->status != STATUS_OK)
-        return 0;
-    if (op->verb == OP_PUSH && op->id.len == 0)
-        return counter_of_id(op->out.push.id, buckets);
-    if (op->verb == OP_POP && op->out.pop.count > 0)
-        return op->out.pop.jobs[op->out.pop.count - 1].stamp;
-    return 0;
 }

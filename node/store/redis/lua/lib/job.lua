@@ -137,3 +137,11 @@ local function check_lease(value, stamp)
     end
     return OK
 end
+
+-- PART leases
+-- The leases of ARGV, each an id and a stamp behind the topic: their ids, and the jobs' values.
+local ids = {}
+for i = 2, #ARGV, 2 do
+    ids[#ids + 1] = ARGV[i]
+end
+local values = call('HMGET', j, unpack(ids))

@@ -6,6 +6,14 @@ local function beside(key, topic, letter)
     return sub(key, 1, -#topic - 3) .. letter .. ':' .. topic
 end
 
+-- PART keys
+-- All keys of the topic, by letter; and what the names of the bucket's own begin with.   (needs
+-- beside)
+local key, bucket = {}, sub(j, 1, -#topic - 3)
+for letter in string.gmatch('pdrqvxe', '.') do
+    key[letter] = beside(j, topic, letter)
+end
+
 -- PART place_of
 -- The sorted set that has the job, and its member there. Nothing for a job in r: its entry
 -- stays, as a tombstone. `key` is any key of the topic.   (needs priority beside)
@@ -118,6 +126,28 @@ local function owns(o, value, id, topic)
         local owner = call('HGET', o, id)
         return owner and sub(owner, 7) == topic
     end
+end
+
+-- PART belongings
+-- What a job has beside its place: a body in p, an entry in o. Read before the first write; for
+-- forget.   (needs owns)
+local is_big = byte(value) % 16 >= 8
+if is_big then
+    call('HLEN', p)
+end
+local is_owner = owns(o, value, id, topic)
+
+-- PART forget
+-- The job goes, after its entry in its place; `e` where it has a ttl.
+if e then
+    call('ZREM', e, id)
+end
+if is_owner then
+    call('HDEL', o, id)
+end
+call('HDEL', j, id)
+if is_big then
+    call('HDEL', p, id)
 end
 
 -- PART die
@@ -238,7 +268,7 @@ end
 --
 -- The length of r says nothing, because of the tombstones in it. An orphan (a place names a job
 -- that is gone) must not make the difference negative.
-local entries_left = 1000 -- a script looks at so many of all ready lists together
+local entries_left = 1000 -- a script looks at so many of all ready lists together, or says more
 
 local function age(value)
     return math.max(0, now - parse('>I6', value, 8))

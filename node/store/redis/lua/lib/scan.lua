@@ -374,7 +374,8 @@ until size < TOPICS_MAX or looked >= LOOK_MAX
 if due or size == TOPICS_MAX and looked >= LOOK_MAX then
     next_own = math.min(next_own, AGAIN_MS)
 end
-answer[12], answer[13], answer[14], answer[15], filled = 0, 0, 0, conflicts, 15
+answer[SCAN_TAKEN], answer[SCAN_TAKEN_OVER], answer[SCAN_STOLEN] = 0, 0, 0
+answer[SCAN_CONFLICTS], filled = conflicts, SCAN_CONFLICTS
 
 -- PART next_own
 -- Lowers next_own to the next event of the node's own topics. Most often it is among the first
@@ -419,9 +420,9 @@ for i = 1, claims and #topics or 0 do
     if i > reached then
         claims[topics[i]] = nil
     elseif claim and claim < HELD then
-        local which = claim == TAKE_OVER and 13 or 12
+        local which = claim == TAKE_OVER and SCAN_TAKEN_OVER or SCAN_TAKEN
         tokens, answer[which] = tokens + 1, answer[which] + 1
-        answer[14] = answer[14] + (claim == TAKE_LATE and 1 or 0)
+        answer[SCAN_STOLEN] = answer[SCAN_STOLEN] + (claim == TAKE_LATE and 1 or 0)
     end
 end
 

@@ -16,7 +16,7 @@ local clears = micros % 16 == 0 -- does this call look for tombstones, where it 
 local EPOCH_MS, NUMBERS_PER_MS = 1767225600000, 32
 
 -- PART ring
-local ENTRY_BYTES = 20 -- of the ledger's ring, as in push_ledger.h
+local ENTRY_BYTES = 20 -- of the ledger's ring: PUSH_LEDGER_ENTRY
 
 -- PART precedes
 -- Is a before b, byte by byte, as Redis orders? (Lua's < goes by the locale.)

@@ -2,7 +2,7 @@
 
 -- PART setting
 -- A number of a topic's packed settings (node/store/settings.h): paused until in 1-6, what is set in
--- 7-8, then the settings. Bit, form and place of one are written SETTING_DEAD_MAX, say: embed.cmake
+-- 7-8, then the settings. Bit, form and first byte of one are written SETTING_DEAD_MAX, say: embed.cmake
 -- puts them in from the definition in base/topic_settings.h. The number counts where `bit` of the set
 -- ones is on; else that of the first rule that sets it; else it is 0.
 local function is_set(packed, bit)

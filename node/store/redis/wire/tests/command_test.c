@@ -1,4 +1,4 @@
-#include "node/store/redis/wire/scripts.h"
+#include "node/store/redis/wire/conn.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* Answers as Redis would send them, read by hiredis's own reader, for tests of reply.h. */
-#ifndef DUEQ_NODE_STORE_REDIS_TESTS_REPLY_FIXTURE_H
-#define DUEQ_NODE_STORE_REDIS_TESTS_REPLY_FIXTURE_H
+/* Answers as Redis would send them, read by hiredis's own reader, for tests of decode.h. */
+#ifndef DUEQ_NODE_STORE_REDIS_WIRE_TESTS_REPLY_FIXTURE_H
+#define DUEQ_NODE_STORE_REDIS_WIRE_TESTS_REPLY_FIXTURE_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/store/redis/wire/reply.h"
+#include "node/store/redis/wire/decode.h"
 
 #define NOW "1800000000000"
 

@@ -20,7 +20,7 @@
 
 #include <hiredis/hiredis.h>
 
-#include "node/store/redis/wire/reply.h"
+#include "node/store/redis/wire/decode.h"
 
 #define ELEMENTS_MAX 300
 

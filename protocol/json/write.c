@@ -1,0 +1,120 @@
+#include "protocol/json/write.h"
+
+#include <stdint.h>
+
+#include "protocol/json/read.h"
+
+/* ---- strings ---- */
+
+static void add_escaped(struct buf *out, unsigned char c)
+{
+    static const char shorts[] = {['"'] = '"',  ['\\'] = '\\', ['\n'] = 'n', ['\r'] = 'r',
+                                  ['\t'] = 't', ['\b'] = 'b',  ['\f'] = 'f'};
+    static const char digits[] = "0123456789abcdef";
+    char *to = buf_reserve(out, 6);
+
+    *to++ = '\\';
+    if (shorts[c]) {
+        *to++ = shorts[c];
+    } else {
+        to = mempcpy(to, "u00", 3);
+        *to++ = digits[c >> 4];
+        *to++ = digits[c & 15];
+    }
+    out->len = (size_t)(to - out->at);
+}
+
+/* The one byte at the front that cannot stay as it is. */
+static bool add_special(struct buf *out, unsigned char c)
+{
+    if (c < 0x80) {
+        add_escaped(out, c);
+        return true;
+    }
+    buf_add_text(out, "\xef\xbf\xbd");
+    return false;
+}
+
+bool json_add_text(struct buf *out, struct bytes text)
+{
+    const char *at = text.len ? text.at : "", *end = at + text.len, *from = at;
+    bool is_utf8 = true;
+
+    buf_reserve(out, text.len + 2);
+    buf_add_char(out, '"');
+    while ((at += json_count_plain(at, end)) < end) {
+        size_t len = utf8_length((const unsigned char *)at, (size_t)(end - at));
+
+        if (len > 1) {
+            at += len;
+            continue;
+        }
+        if (at > from)
+            buf_add(out, from, (size_t)(at - from));
+        is_utf8 = add_special(out, (unsigned char)*at) && is_utf8;
+        from = ++at;
+    }
+    buf_add(out, from, (size_t)(end - from));
+    buf_add_char(out, '"');
+    return is_utf8;
+}
+
+void json_add_base64(struct buf *out, struct bytes bytes)
+{
+    static const char digits[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *at = (const unsigned char *)bytes.at;
+
+    buf_add_char(out, '"');
+    for (size_t i = 0; i < bytes.len; i += 3) {
+        size_t have = bytes.len - i < 3 ? bytes.len - i : 3;
+        uint32_t three = (uint32_t)at[i] << 16;
+        char four[4];
+
+        three |= have > 1 ? (uint32_t)at[i + 1] << 8 : 0;
+        three |= have > 2 ? at[i + 2] : 0;
+        for (unsigned k = 0; k < 4; k++)
+            four[k] = k <= have ? digits[three >> (18 - 6 * k) & 63] : '=';
+        buf_add(out, four, sizeof(four));
+    }
+    buf_add_char(out, '"');
+}
+
+/* ---- members ---- */
+
+void json_put_text(struct buf *out, const char *before, struct bytes text)
+{
+    buf_add_text(out, before);
+    json_add_text(out, text);
+}
+
+void json_put_text_or_null(struct buf *out, const char *before, const char *text)
+{
+    buf_add_text(out, before);
+    if (text && *text)
+        json_add_text(out, bytes_of_text(text));
+    else
+        buf_add_text(out, "null");
+}
+
+void json_put_number(struct buf *out, const char *before, int64_t number)
+{
+    buf_add_text(out, before);
+    buf_add_number(out, number);
+}
+
+void json_put_number_or_null(struct buf *out, const char *before, int64_t number)
+{
+    if (number >= 0) {
+        json_put_number(out, before, number);
+        return;
+    }
+    buf_add_text(out, before);
+    buf_add_text(out, "null");
+}
+
+void json_put_bool(struct buf *out, const char *before, bool is_true)
+{
+    buf_add_text(out, before);
+    buf_add_text(out, is_true ? "true" : "false");
+}
