@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/list.h"
+#include "base/tests/ahead.h"
 #include "protocol/conn/private.h"
 
 /* A protocol of lines: each is a request, answered with itself when the test says so. */
@@ -106,7 +107,7 @@ static int set_up_over(void **state, void (*make)(int ends[2]))
     assert_non_null(f);
     f->kind = (struct connection_kind){
         .name = "test",
-        .loop = loop_new(),
+        .loop = loop_new_ahead(),
         .on_input = on_input,
         .on_end = on_end,
         .on_acked = on_acked,

@@ -12,6 +12,7 @@
 
 #include <event2/event.h>
 
+#include "base/tests/ahead.h"
 #include "protocol/conn/connection.h"
 #include "protocol/conn/floating.h"
 
@@ -104,7 +105,7 @@ static int set_up(void **state)
     assert_non_null(f);
     f->kind = (struct connection_kind){
         .name = "test",
-        .loop = loop_new(),
+        .loop = loop_new_ahead(),
         .on_input = on_input,
         .on_end = on_end,
         .on_acked = on_acked,

@@ -19,6 +19,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "base/tests/ahead.h"
 #include "protocol/conn/port.h"
 
 struct fixture {
@@ -57,7 +58,7 @@ static int set_up(void **state)
     strcpy(f->log, "/tmp/listener_test.XXXXXX");
     close(mkstemp(f->log));
     assert_int_equal(log_configure(&to_file), STATUS_OK);
-    f->loop = loop_new();
+    f->loop = loop_new_ahead();
     f->accepted = -1;
     listener_init(&f->listener, "gmq", f->loop, listen_on_loopback(&f->address), on_accept);
     *state = f;
