@@ -13,12 +13,12 @@
 from containers.cluster import HTTP_PORT, PUBLISHED, VIP, ContainerCluster, ContainerPlan
 from containers.images import NEXT
 from containers.node import CLIENTS, INSIDE
-from drills.graceful import InOrder, few_of, without_a_lease
+from drills.graceful import InOrder, few_of, tokens_after
 from drills.rows.row import Row, stay
 from drills.rows.vip_row import strangers
 from drills.witness import changed
 from harness.wait import wait_until
-from judge.journal import LEADER, Role
+from judge.journal import Role
 
 PATIENCE_S = 60  # a node gives its lead away for its address once in TENURE_S
 CALM_S = 700       # what is too often is counted over ten minutes
@@ -33,7 +33,7 @@ class Containers(Row):
 
     def __init__(self, engine):
         self._engine, self._tag, self.versions = engine, "latest", []
-        self._of_standbys = None  # what clients saw of their upgrade, and when they may have failed
+        self._of_standbys = None  # what clients saw of their upgrade, and what nodes wrote
         self._upgrades = self._unled = 0  # of standbys; those in which a leader lost its lease
         self.in_order = InOrder()
 
@@ -117,11 +117,10 @@ class Containers(Row):
         self._upgrade_standbys(drill)
         drill.look(drill.since_ms)
         roles = [each for each in drill.cluster.events() if isinstance(each, Role)
-                 and (each.node == drill.leader.name or each.role == LEADER)
                  and each.boot_ms >= drill.since_ms]
-        unled = list(without_a_lease(roles, drill.leader.name, drill.cluster.stalls()))
-        self._of_standbys = drill.sight, unled
-        self.changes += bool(unled)
+        self._of_standbys = drill.sight, roles, drill.leader.name, drill.cluster.stalls()
+        unled = sum(map(drill.is_new, tokens_after(*self._of_standbys[1:])))
+        self.changes += unled
         self._upgrades += 1
         self._unled += bool(unled)
         drill.leader = drill.cluster.leader()
@@ -177,8 +176,8 @@ class Containers(Row):
         if drill.variant in ("stop", "upgrade", "back"):
             yield from self.in_order.check(drill)
 
-    def check_end(self, cluster):
-        yield from self.in_order.check_end()
+    def check_often(self, cluster):
+        yield from self.in_order.check_often()
         if self._unled > few_of(self._upgrades):
             yield f"a leader lost its lease in {self._unled} of {self._upgrades} upgrades of standbys"
 
@@ -190,6 +189,7 @@ class Containers(Row):
         target = TARGETS_MS.get(drill.variant)
         if target and drill.sight.first_ms is not None and drill.sight.first_ms > target:
             yield f"{drill.sight.first_ms:.0f} ms to the first answer, {target} ms is the target"
+        yield from self.in_order.check_times()
 
     @staticmethod
     def _misplaced(drill):

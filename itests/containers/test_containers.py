@@ -151,36 +151,58 @@ def lost(*failed_ms):
 
 
 def lease_over(node):
-    return [Role(node, "offline", 2000, reason="lease_over"), Role(node, "leader", 3000)]
+    return [Role(node, "offline", 2000, reason="lease_over"), Role(node, "leader", 3000, "e:1")]
 
 
-@pytest.mark.parametrize("sight, events, complaints", [
-    (lost(), [], 0), (lost(2100), [], 1),
-    (lost(1500, 2100, 3500), lease_over("node1"), 0),
-    (lost(2100, 3501), lease_over("node1"), 1), (lost(1499), lease_over("node1"), 1),
-    (lost(2100), lease_over("node2"), 1),
-    (lost(2100, 3500), [*lease_over("node1")[:1], Role("node2", "leader", 3000)], 0),
-    (lost(3501), [*lease_over("node1")[:1], Role("node2", "leader", 3000)], 1)])
-def test_standbys_are_upgraded_unnoticed(monkeypatch, sight, events, complaints):
-    """Their part of an upgrade is judged, too, though the times are those of the leader's."""
-    monkeypatch.setattr(Containers, "_misplaced", lambda *_: ())
-    monkeypatch.setattr(Containers, "_published", lambda *_: ())
+def upgraded(monkeypatch, sight, events):
+    """The row, and its round of an upgrade whose standbys' part went like that."""
+    for check in ("_misplaced", "_published"):
+        monkeypatch.setattr(Containers, check, lambda *_: ())
+    monkeypatch.setattr("containers.row.strangers", lambda _: ())
     monkeypatch.setattr(Containers, "_count_from_the_order", lambda *_: None)
     versions = iter(["one", "two"])
     node = SimpleNamespace(name="node1", version=lambda: next(versions), recreate=lambda tag: None)
     done = SimpleNamespace(variant="upgrade", since_ms=1, leader=node, sight=None,
                            begin_again=lambda: setattr(done, "sight", None),
                            look=lambda from_ms: setattr(done, "sight", sight),
+                           is_new=lambda token: token != "e:1",
                            cluster=SimpleNamespace(standbys=lambda: [], events=lambda: events,
                                                    stalls=lambda: [],
                                                    leader=lambda: node,
                                                    wait_steady=lambda: None))
-    monkeypatch.setattr("containers.row.strangers", lambda _: ())
     row = Containers(None)
     row.fault(done)
     done.sight = Sight()  # of the leader's part
+    return row, done
+
+
+@pytest.mark.parametrize("sight, events, complaints, slow", [
+    (lost(), [], 0, 0), (lost(2100), [], 1, 0),
+    (lost(1500, 2100, 3500), lease_over("node1"), 0, 0),
+    (lost(2100, 3501), lease_over("node1"), 0, 1), (lost(1499), lease_over("node1"), 0, 1),
+    (lost(-1001), lease_over("node1"), 1, 0),
+    (lost(2100), lease_over("node2"), 1, 0),
+    (lost(2100, 3500), [*lease_over("node1")[:1], Role("node2", "leader", 3000)], 0, 0),
+    (lost(3501), [*lease_over("node1")[:1], Role("node2", "leader", 3000)], 0, 1)])
+def test_standbys_are_upgraded_unnoticed(monkeypatch, sight, events, complaints, slow):
+    """Their part of an upgrade is judged, too, though the times are those of the leader's."""
+    row, done = upgraded(monkeypatch, sight, events)
     assert len(list(row.check(done, None))) == complaints
+    assert len(list(row.check_times(done))) == slow
     assert row.in_order.late == (1 if sight.failures and not complaints else 0), "it is counted"
+
+
+N2, N3 = Role("node2", "leader", 3000, "e:2"), Role("node3", "leader", 5000, "e:3")
+
+
+@pytest.mark.parametrize("events, changes", [
+    ([], 1), (lease_over("node1"), 1), ([lease_over("node1")[0], N2], 2),
+    ([lease_over("node1")[0], N2, Role("node2", "offline", 4900, reason="lease_over"), N3], 3),
+    ([lease_over("node1")[0], N2, Role("node2", "offline", 4900, reason="deposed"), N3], 2)])
+def test_the_machine_may_change_the_leader_while_standbys_are_upgraded(monkeypatch, events, changes):
+    """As often as leaders say that their lease ran out."""
+    row, _ = upgraded(monkeypatch, lost(), events)
+    assert row.changes == changes
 
 
 class FakeCluster:
@@ -230,7 +252,7 @@ def test_an_upgrade_ends_with_whoever_leads_then(monkeypatch, moves_with):
     cluster.lead_moves_with = moves_with and cluster.nodes[moves_with]
     led = []
     done = SimpleNamespace(variant="upgrade", since_ms=1, leader=cluster.leads, cluster=cluster,
-                           sight=None, look=lambda from_ms: None,
+                           sight=None, look=lambda from_ms: None, is_new=None,
                            begin_again=lambda: led.append(cluster.leads))
     Containers(None).fault(done)
     assert led and cluster.leads is not led[-1], "another node leads, as the round waits for"

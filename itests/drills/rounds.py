@@ -136,11 +136,15 @@ class Drill:
         return sum(push.sent_ms >= since_ms and push.outcome == outcome
                    for push in self.journal.recent(Push, since_ms))
 
+    def is_new(self, token):
+        """Has nobody led with it before the fault?"""
+        return token not in self._tokens
+
     def new_leader(self):
         """The first role `leader` with a token that there was not before the fault; None if there is
         none yet. Not by the time: when a process ended may be learned after its successor leads."""
         roles = [role for role in self.cluster.roles()
-                 if role.role == LEADER and role.token not in self._tokens]
+                 if role.role == LEADER and self.is_new(role.token)]
         return min(roles, key=lambda role: role.boot_ms, default=None)
 
     def keep_history(self):
@@ -197,6 +201,9 @@ class _Rehearsed:
     def check_times(self, drill):  # pylint: disable=unused-argument
         return ()
 
+    def check_often(self, cluster):  # pylint: disable=unused-argument
+        return ()
+
 
 def _run_plan(row, plan, directory, variants, seed, result, report, limits):
     directory.mkdir(parents=True)
@@ -216,6 +223,8 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
             load.wait_flowing()
             result.complaints += [f"row {row.number} at the end: {text}"
                                   for text in row.check_end(cluster)]
+            result.slow += [f"row {row.number} at the end: {text}"
+                            for text in (row.check_often(cluster) if limits else ())]
         row.before_drain(cluster)
         if cluster.view:
             cluster.view.stop_pushing()

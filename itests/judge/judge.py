@@ -96,12 +96,12 @@ class Verdict:
 
 
 def judge(journal, limits=None, lock_ms=None, round_trip_ms=0):
-    """The verdict. `limits`: of lateness, or None not to judge it. `lock_ms`: how long a topic's
-    lock lasts where all nodes scan; None: only the leader does. `round_trip_ms`: of the network, where
-    it is slow and loses some."""
+    """The verdict. `limits`: of lateness, or None not to judge it, nor how often the machine was too
+    busy. `lock_ms`: how long a topic's lock lasts where all nodes scan; None: only the leader does.
+    `round_trip_ms`: of the network, where it is slow and loses some."""
     whole = Verdict([*judge_holders(journal),
                      *(judge_locks(journal, lock_ms) if lock_ms else judge_moves(journal))])
-    whole.violations += judge_leaders(journal, whole.explained)
+    whole.violations += judge_leaders(journal, whole.explained, limits is not None)
     if not lock_ms:
         whole.explained["DEPOSED"] += len(moved_behind_their_lease(journal))
     pops = broken_pops(journal)

@@ -25,14 +25,15 @@ Reign = namedtuple("Reign", "node token from_ms until_ms reason")  # reason: of 
 Span = namedtuple("Span", "from_ms until_ms changes deposes")  # as a fault's; of several at once
 
 
-def judge_leaders(journal, explained=None):
-    """The violations. `explained` counts what is excused."""
+def judge_leaders(journal, explained=None, is_rare=True):
+    """The violations. `explained` counts what is excused. `is_rare`: has that to be rare?"""
     reigns = reigns_of(journal)
     leases = list(_leases(journal, reigns))
     yield from _two_leaders(leases)
     yield from _tokens_back(reigns, leases)
     yield from _fenced(journal.of(Fenced), reigns, leases)
-    yield from _storms(reigns, journal.of(Lease), journal.of(Fault), journal.of(Stall), explained)
+    yield from _storms(reigns, journal.of(Lease), journal.of(Fault), journal.of(Stall), explained,
+                       is_rare)
     if reigns and all(reign.until_ms < math.inf for reign in reigns):
         yield Violation("NO_LEADER", reigns[-1].token, "it was the last, and its reign is over")
 
@@ -137,7 +138,7 @@ def _fenced(fences, reigns, leases):
             yield wrong("and has its lease longer all the same")
 
 
-def _storms(reigns, leases, faults, stalls, explained):
+def _storms(reigns, leases, faults, stalls, explained, is_rare):
     """In a span there are as many changes as its faults may cause, and one more for each that the
     machine explains; of those there are few in all."""
     excused = 0
@@ -156,7 +157,7 @@ def _storms(reigns, leases, faults, stalls, explained):
     if explained is not None:
         explained["STORM"] += excused
     most = FEW_BY_MACHINE + len(faults) // ONE_BY_MACHINE_IN
-    if excused > most:
+    if is_rare and excused > most:
         yield Violation("STORM", "", f"{excused} changes are the machine's by the nodes' words: {most} "
                                      f"at most in {len(faults)} rounds")
 

@@ -437,7 +437,8 @@ def test_the_machine_explains_few_changes(changes, rounds, is_storm):
     since = (changes + 1) * 10_000
     events += [Fault("x", since + 100 * each, since + 100 * each + 1, changes=0, deposes=("x1",))
                for each in range(rounds)]
-    assert rules(*events) == (["STORM"] if is_storm else [])
+    assert rules(*events, limits=LATE) == (["STORM"] if is_storm else [])
+    assert not rules(*events), "how busy a machine is, CI does not judge"
 
 
 def test_an_excuse_is_for_one_change():

@@ -78,7 +78,7 @@ class KillAll(VipRow):
             self.unserved += bool(drill.sight.lost)
             yield from lost_with_somebody(drill.sight, with_nobody(drill), drill.since_ms)
 
-    def check_end(self, cluster):
+    def check_often(self, cluster):
         if self.unserved > few_of(self.seen):
             yield f"connections were lost in {self.unserved} of {self.seen} rounds"
 
@@ -127,8 +127,11 @@ class Orderly(VipRow):
             yield f"{failed} pushes failed"
         yield from self.in_order.check(drill)
 
-    def check_end(self, cluster):
-        yield from self.in_order.check_end()
+    def check_times(self, drill):
+        yield from self.in_order.check_times()
+
+    def check_often(self, cluster):
+        yield from self.in_order.check_often()
 
     @property
     def note(self):

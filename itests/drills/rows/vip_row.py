@@ -56,7 +56,7 @@ class VipRow(Row):
             yield from begun_with_nobody(drill.sight, late, drill.since_ms)
             yield from left_in_silence(drill.sight)
 
-    def check_end(self, cluster):
+    def check_often(self, cluster):
         if self.with_some > few_of(self.looked_at):
             yield f"the address was with nobody in {self.with_some} of {self.looked_at} rounds"
 

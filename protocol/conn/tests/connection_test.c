@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "base/list.h"
-#include "base/tests/ahead.h"
 #include "protocol/conn/private.h"
+#include "protocol/conn/tests/ahead.h"
 
 /* A protocol of lines: each is a request, answered with itself when the test says so. */
 struct fixture {

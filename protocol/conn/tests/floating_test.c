@@ -12,9 +12,9 @@
 
 #include <event2/event.h>
 
-#include "base/tests/ahead.h"
 #include "protocol/conn/connection.h"
 #include "protocol/conn/floating.h"
+#include "protocol/conn/tests/ahead.h"
 
 #define CONNECTIONS 410
 

@@ -19,8 +19,8 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "base/tests/ahead.h"
 #include "protocol/conn/port.h"
+#include "protocol/conn/tests/ahead.h"
 
 struct fixture {
     struct listener listener;

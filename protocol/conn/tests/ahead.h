@@ -1,7 +1,7 @@
 /* A loop whose time passes only when a test says so, with timers_run(): it is an hour ahead of
  * the real clock, which then moves no timer, however slow the machine is. */
-#ifndef DUEQ_BASE_TESTS_AHEAD_H
-#define DUEQ_BASE_TESTS_AHEAD_H
+#ifndef DUEQ_PROTOCOL_CONN_TESTS_AHEAD_H
+#define DUEQ_PROTOCOL_CONN_TESTS_AHEAD_H
 
 #include "base/clock.h"
 #include "base/loop.h"
