@@ -7,7 +7,7 @@ static const struct {
     unsigned traits;
 } rows[OP_COUNT] = {
 #define X(name, word, traits) [OP_##name] = {word, traits},
-    OP_LIST(X)
+    OP_VERBS(X)
 #undef X
 };
 
@@ -25,7 +25,7 @@ bool op_has(enum op_verb verb, unsigned traits)
 
 bool op_leads(const struct op *op)
 {
-    return op_has(op->verb, OP_FENCED) && !(op->verb == OP_SCAN && op->in.scan.share);
+    return op_has(op->verb, TRAIT_FENCED) && !(op->verb == OP_SCAN && op->in.scan.share);
 }
 
 #define ENSEMBLE_LEN 33 /* its digits, and the separator */

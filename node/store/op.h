@@ -10,8 +10,8 @@
  *   - from on_done on the op is the caller's again (it may be freed or submitted anew there).
  *
  * status_is_unknown(status): the operation may have happened, or it has and may be lost; every
- * other failure: it did not. A read (OP_READS) never ends UNKNOWN: with its answer lost, it is
- * UNAVAILABLE.
+ * other failure: it did not. A read (TRAIT_READS) never ends UNKNOWN: with its answer lost, it
+ * is UNAVAILABLE.
  */
 #ifndef DUEQ_NODE_STORE_OP_H
 #define DUEQ_NODE_STORE_OP_H
@@ -37,50 +37,50 @@
  *               alone retries it, after it has asked whether this node still leads
  */
 enum op_trait {
-    OP_READS = 1,
-    OP_RETRIED = 2,
-    OP_REPLICATED = 4,
-    OP_BODIES = 8,
-    OP_OF_LEASES = 16,
-    OP_FENCED = 32,
-    OP_LOOKS = OP_READS | OP_RETRIED
+    TRAIT_READS = 1,
+    TRAIT_RETRIED = 2,
+    TRAIT_REPLICATED = 4,
+    TRAIT_BODIES = 8,
+    TRAIT_OF_LEASES = 16,
+    TRAIT_FENCED = 32,
+    TRAIT_LOOKS = TRAIT_READS | TRAIT_RETRIED
 };
 
 /* clang-format off */
-/*    verb       word         traits                     input beside topic and id; what it does */
-#define OP_LIST(X) \
-    X(PUSH,      "push",      OP_RETRIED | OP_REPLICATED) /* push:   put a new job into delayed or ready */ \
-    X(POP,       "pop",       OP_RETRIED | OP_BODIES)     /* pop:    reserve up to count ready jobs */ \
-    X(DELIVERED, "delivered", OP_RETRIED | OP_OF_LEASES)  /* leases: the consumer has them; real deadlines from now on */ \
-    X(KEEP,      "keep",      OP_RETRIED | OP_OF_LEASES)  /* leases: the consumer is still reading its reply */ \
-    X(RETURN,    "return",    OP_RETRIED | OP_OF_LEASES)  /* leases: the consumer never got them; back, first in line */ \
-    X(ACK,       "ack",       OP_RETRIED | OP_REPLICATED) /* lease:  the reserved job is done; gone */ \
-    X(RELEASE,   "release",   0)                          /* lease:  give it back, at once or with a delay */ \
-    X(TOUCH,     "touch",     OP_RETRIED)                 /* lease:  its deadline is ttr from now */ \
-    X(BURY,      "bury",      0)                          /* lease:  dead, until somebody kicks or deletes it */ \
-    X(CANCEL,    "cancel",    OP_REPLICATED)              /*         gone, from any state */ \
-    X(MOVE,      "move",      0)                          /* move:   due at another time, from any state; run, kick */ \
-    X(KICK,      "kick",      0)                          /* chunk:  dead jobs to ready */ \
-    X(PURGE,     "purge",     OP_REPLICATED)              /* chunk:  jobs of one state gone */ \
-    X(GET,       "get",       OP_LOOKS | OP_BODIES)       /*         look at it */ \
-    X(LIST,      "list",      OP_LOOKS)                   /* list:   the jobs of one state, in order */ \
-    X(STATS,     "stats",     OP_LOOKS)                   /*         count the topic's jobs */ \
-    X(OWNER,     "owner",     OP_LOOKS)                   /*         (no topic) who has this id, in this bucket */ \
-    X(SCAN,      "scan",      OP_FENCED)                  /* scan:   (no topic, no id) move what is due in this bucket */ \
-    X(TOPICS,    "topics",    OP_LOOKS)                   /* topics: (no topic, no id) some of the bucket's, counted */ \
-    X(CONFIGURE, "configure", 0)                          /* configure: change the topic's settings, pause it or not */ \
-    X(SETTINGS,  "settings",  OP_LOOKS)                   /* settings: a topic's, or (no topic) some of the bucket's */ \
-    X(RECORD,    "record",    0)                          /* record: (no topic, no id) add to the bucket's history */ \
-    X(TRACE,     "trace",     OP_LOOKS)                   /* trace:  what the history says of the job */ \
-    X(PLACES,    "places",    OP_LOOKS)                   /* places: (no topic, no id, no bucket) topics with any key */ \
-    X(AUDIT,     "audit",     OP_READS | OP_FENCED)       /* audit:  is each of the topic's jobs in exactly one place? */ \
-    X(REPAIR,    "repair",    OP_FENCED)                  /*         put a job, or with id "" its topic, in order */ \
-    X(FENCE,     "fence",     OP_FENCED)                  /* fence:  (no topic, no id) the leader's token, asserted */
+/*    verb       word         traits                            input beside topic and id; what it does */
+#define OP_VERBS(X) \
+    X(PUSH,      "push",      TRAIT_RETRIED | TRAIT_REPLICATED) /* push:      put a new job into delayed or ready */ \
+    X(POP,       "pop",       TRAIT_RETRIED | TRAIT_BODIES)     /* pop:       reserve up to count ready jobs */ \
+    X(DELIVERED, "delivered", TRAIT_RETRIED | TRAIT_OF_LEASES)  /* leases:    the consumer has them; real deadlines from now on */ \
+    X(KEEP,      "keep",      TRAIT_RETRIED | TRAIT_OF_LEASES)  /* leases:    the consumer is still reading its reply */ \
+    X(RETURN,    "return",    TRAIT_RETRIED | TRAIT_OF_LEASES)  /* leases:    the consumer never got them; back, first in line */ \
+    X(ACK,       "ack",       TRAIT_RETRIED | TRAIT_REPLICATED) /* lease:     the reserved job is done; gone */ \
+    X(RELEASE,   "release",   0)                                /* lease:     give it back, at once or with a delay */ \
+    X(TOUCH,     "touch",     TRAIT_RETRIED)                    /* lease:     its deadline is ttr from now */ \
+    X(BURY,      "bury",      0)                                /* lease:     dead, until somebody kicks or deletes it */ \
+    X(CANCEL,    "cancel",    TRAIT_REPLICATED)                 /*            gone, from any state */ \
+    X(MOVE,      "move",      0)                                /* move:      due at another time, from any state; run, kick */ \
+    X(KICK,      "kick",      0)                                /* chunk:     dead jobs to ready */ \
+    X(PURGE,     "purge",     TRAIT_REPLICATED)                 /* chunk:     jobs of one state gone */ \
+    X(GET,       "get",       TRAIT_LOOKS | TRAIT_BODIES)       /*            look at it */ \
+    X(LIST,      "list",      TRAIT_LOOKS)                      /* list:      the jobs of one state, in order */ \
+    X(STATS,     "stats",     TRAIT_LOOKS)                      /*            count the topic's jobs */ \
+    X(OWNER,     "owner",     TRAIT_LOOKS)                      /*            (no topic) who has this id, in this bucket */ \
+    X(SCAN,      "scan",      TRAIT_FENCED)                     /* scan:      (no topic, no id) move what is due in this bucket */ \
+    X(TOPICS,    "topics",    TRAIT_LOOKS)                      /* topics:    (no topic, no id) some of the bucket's, counted */ \
+    X(CONFIGURE, "configure", 0)                                /* configure: change the topic's settings, pause it or not */ \
+    X(SETTINGS,  "settings",  TRAIT_LOOKS)                      /* settings:  a topic's, or (no topic) some of the bucket's */ \
+    X(RECORD,    "record",    0)                                /* record:    (no topic, no id) add to the bucket's history */ \
+    X(TRACE,     "trace",     TRAIT_LOOKS)                      /* trace:     what the history says of the job */ \
+    X(PLACES,    "places",    TRAIT_LOOKS)                      /* places:    (no topic, no id, no bucket) topics with any key */ \
+    X(AUDIT,     "audit",     TRAIT_READS | TRAIT_FENCED)       /* audit:     is each of the topic's jobs in exactly one place? */ \
+    X(REPAIR,    "repair",    TRAIT_FENCED)                     /*            put a job, or with id "" its topic, in order */ \
+    X(FENCE,     "fence",     TRAIT_FENCED)                     /* fence:     (no topic, no id) the leader's token, asserted */
 /* clang-format on */
 
 enum op_verb {
 #define X(name, word, traits) OP_##name,
-    OP_LIST(X)
+    OP_VERBS(X)
 #undef X
         OP_COUNT
 };

@@ -63,7 +63,7 @@ static inline void store_submit(struct store *store, struct op *op)
 }
 
 /* Nobody wants the answer any more. An op that was never sent, and waits for a store that is
- * away, is dropped: it ends UNAVAILABLE in a later turn. A read (OP_READS, and not is_ahead)
+ * away, is dropped: it ends UNAVAILABLE in a later turn. A read (TRAIT_READS, and not is_ahead)
  * is dropped wherever it waits, now or later, sent before or not. Any other op goes on.
  * Harmless at any time while the op's memory is there. */
 static inline void store_abandon(struct store *store, struct op *op)

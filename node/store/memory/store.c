@@ -68,7 +68,7 @@ static void wake(struct memory_store *ms)
 /* Ends the op with `status`; but a read is never UNKNOWN, because it changes nothing. */
 static void fail(struct op *op, enum status status)
 {
-    bool is_lost_read = op_has(op->verb, OP_READS) && status_is_unknown(status);
+    bool is_lost_read = op_has(op->verb, TRAIT_READS) && status_is_unknown(status);
 
     memset(&op->out, 0, sizeof(op->out));
     op->status = is_lost_read ? STATUS_UNAVAILABLE : status;
@@ -118,7 +118,7 @@ static void submit(struct store *store, struct op *op)
     ms->counts[op->verb]++;
     ms->in_flight++;
     answer->op = op;
-    if (reaches(ms, op) || !ms->lets_wait || op_has(op->verb, OP_FENCED)) {
+    if (reaches(ms, op) || !ms->lets_wait || op_has(op->verb, TRAIT_FENCED)) {
         run_and_answer(ms, answer);
         return;
     }

@@ -65,7 +65,7 @@ void memory_store_unhold(struct memory_store *ms);
 void memory_store_take_down(struct memory_store *ms);
 
 /* let_wait: from now on operations submitted while the store is down wait until it is up again,
- * but for those of OP_FENCED. dropped: how many of them were abandoned (store_abandon). */
+ * but for those of TRAIT_FENCED. dropped: how many of them were abandoned (store_abandon). */
 void memory_store_let_wait(struct memory_store *ms);
 unsigned long memory_store_dropped(const struct memory_store *ms);
 

@@ -28,7 +28,7 @@ struct redis_store_options {
     int64_t reconnect_ms; /* the longest pause between two attempts */
     int64_t look_ms;      /* how often to look whether Redis may lose jobs */
     unsigned flight_max; /* operations sent and not answered; more than that wait, but for those
-                          * of OP_FENCED */
+                          * of TRAIT_FENCED */
     size_t replies_max;  /* bytes of large replies to come from one Redis, and again of replies
                           * of unknown size; more than that wait. A larger one comes alone */
     unsigned held_max;   /* operations waiting; one more is TOO_MANY */

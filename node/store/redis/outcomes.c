@@ -260,7 +260,7 @@ static bool needs_replicas(const struct op *op)
 {
     enum status done_before = op->verb == OP_PUSH ? STATUS_DUPLICATE : STATUS_NOT_FOUND;
 
-    return op_has(op->verb, OP_REPLICATED) &&
+    return op_has(op->verb, TRAIT_REPLICATED) &&
            (op->status == STATUS_OK || op->status == done_before);
 }
 
@@ -384,7 +384,7 @@ static void take_no_script(struct request *r)
     struct redis_requests *q = r->queue;
 
     q->stats->reloaded++;
-    if (op_has(r->op->verb, OP_FENCED)) {
+    if (op_has(r->op->verb, TRAIT_FENCED)) {
         r->lane->is_forgotten[r->op->verb] = true;
         request_fail(r, STATUS_UNAVAILABLE);
         return;
@@ -437,8 +437,8 @@ static void take_answer(struct request *r, const redisReply *reply)
 static void lose(struct request *r)
 {
     requests_tried(r, false);
-    r->may_have_run |= !op_has(r->op->verb, OP_READS);
-    if (op_has(r->op->verb, OP_RETRIED) && request_hold_again(r))
+    r->may_have_run |= !op_has(r->op->verb, TRAIT_READS);
+    if (op_has(r->op->verb, TRAIT_RETRIED) && request_hold_again(r))
         return;
     request_fail(r, request_unsent(r, STATUS_UNAVAILABLE));
 }

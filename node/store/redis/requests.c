@@ -111,7 +111,7 @@ static void expect_reply(struct request *r)
     r->reply_bytes = expected_bytes(r->queue, r->op);
     if (r->reply_bytes > 0) {
         r->kind = REDIS_REPLY_LARGE;
-    } else if (op_has(r->op->verb, OP_BODIES)) {
+    } else if (op_has(r->op->verb, TRAIT_BODIES)) {
         r->kind = REDIS_REPLY_UNKNOWN;
         r->reply_bytes = UNASKED_BYTES;
     }
@@ -165,7 +165,7 @@ static void encode(struct request *r)
     } else {
         script_encode(&q->encoded, &q->keys, r->op, sha);
     }
-    if (op_has(r->op->verb, OP_BODIES))
+    if (op_has(r->op->verb, TRAIT_BODIES))
         call_add_number(&q->encoded, (int64_t)r->reply_bytes);
 }
 
@@ -282,7 +282,7 @@ static bool is_refused(const struct request *r)
 {
     const struct redis_lane *lane = bucket_of(r)->lane;
 
-    return lane && breaker_refuses(&lane->breaker) && !op_has(r->op->verb, OP_OF_LEASES);
+    return lane && breaker_refuses(&lane->breaker) && !op_has(r->op->verb, TRAIT_OF_LEASES);
 }
 
 static void hold(struct request *r)
@@ -333,7 +333,7 @@ void redis_requests_submit(struct redis_requests *q, struct op *op)
     expect_reply(r);
     if (q->is_stopping)
         request_fail_later(r, STATUS_SHUTTING_DOWN);
-    else if (op_has(op->verb, OP_FENCED))
+    else if (op_has(op->verb, TRAIT_FENCED))
         submit_fenced(r);
     else if (request_is_of_all_lanes(r))
         request_send_to_its_lane(r);
@@ -363,7 +363,7 @@ static void drop(struct request *r)
 /* An abandoned read, unless it is there for another op, need not run. */
 static bool is_of_no_use(const struct request *r)
 {
-    return r->is_abandoned && op_has(r->op->verb, OP_READS) && !r->op->is_ahead;
+    return r->is_abandoned && op_has(r->op->verb, TRAIT_READS) && !r->op->is_ahead;
 }
 
 /* A write that waits while there is a connection waits for room only, and its turn is near,
@@ -420,7 +420,7 @@ bool request_hold_again(struct request *r)
 {
     struct redis_requests *q = r->queue;
 
-    if (q->is_stopping || op_has(r->op->verb, OP_FENCED) || request_is_of_all_lanes(r) ||
+    if (q->is_stopping || op_has(r->op->verb, TRAIT_FENCED) || request_is_of_all_lanes(r) ||
         is_of_no_use(r))
         return false;
     q->stats->repeated++;

@@ -14,9 +14,9 @@
  * where buckets of a lane wait for room they take turns. The list that a request is on is its
  * state. An answer that promises something may wait for replicas before on_done (replicas.h).
  *
- * An operation that a scanner's right to act stands behind (OP_FENCED: the leader's, and scans
- * of a share) is never held and never sent again: it goes when it is submitted, before all
- * that wait, or ends UNAVAILABLE.
+ * An operation that a scanner's right to act stands behind (TRAIT_FENCED: the leader's, and
+ * scans of a share) is never held and never sent again: it goes when it is submitted, before
+ * all that wait, or ends UNAVAILABLE.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_REQUESTS_H
 #define DUEQ_NODE_STORE_REDIS_REQUESTS_H

@@ -78,7 +78,7 @@ static bool is_news(struct redis_said *last, int64_t now_mono_ms, struct bytes w
 /* The scripts' own errors begin so. */
 static bool names_what_is_wrong(const struct op *op, const char *error)
 {
-    return op_has(op->verb, OP_FENCED) && !strncmp(error, "DUEQ ", 5);
+    return op_has(op->verb, TRAIT_FENCED) && !strncmp(error, "DUEQ ", 5);
 }
 
 /* An audit is of one topic, all other ops are of the bucket. */

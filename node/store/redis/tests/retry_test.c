@@ -10,8 +10,9 @@
 static void what_only_looks_can_be_said_again(void **state)
 {
     for (unsigned verb = 0; verb < OP_COUNT; verb++) {
-        if (op_has((enum op_verb)verb, OP_READS) && !op_has((enum op_verb)verb, OP_FENCED))
-            assert_true(op_has((enum op_verb)verb, OP_RETRIED));
+        if (op_has((enum op_verb)verb, TRAIT_READS) &&
+            !op_has((enum op_verb)verb, TRAIT_FENCED))
+            assert_true(op_has((enum op_verb)verb, TRAIT_RETRIED));
     }
 }
 
@@ -21,12 +22,12 @@ static void what_a_lease_guards_can_be_said_again(void **state)
                                          OP_RETURN, OP_TOUCH,     OP_ACK};
 
     for (unsigned i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-        assert_true(op_has(verbs[i], OP_RETRIED));
+        assert_true(op_has(verbs[i], TRAIT_RETRIED));
 }
 
 static void a_push_is_in_the_ledger_or_has_not_happened(void **state)
 {
-    assert_true(op_has(OP_PUSH, OP_RETRIED));
+    assert_true(op_has(OP_PUSH, TRAIT_RETRIED));
     assert_int_equal(redis_retried_status(OP_PUSH, STATUS_DUPLICATE), STATUS_DUPLICATE);
 }
 
@@ -36,14 +37,14 @@ static void what_may_meet_a_new_life_of_the_id_cannot(void **state)
                                          OP_KICK,    OP_PURGE, OP_CONFIGURE, OP_RECORD};
 
     for (unsigned i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-        assert_false(op_has(verbs[i], OP_RETRIED));
+        assert_false(op_has(verbs[i], TRAIT_RETRIED));
 }
 
 static void what_a_leader_alone_may_do_is_left_to_it(void **state)
 {
     for (unsigned verb = 0; verb < OP_COUNT; verb++) {
-        if (op_has((enum op_verb)verb, OP_FENCED))
-            assert_false(op_has((enum op_verb)verb, OP_RETRIED));
+        if (op_has((enum op_verb)verb, TRAIT_FENCED))
+            assert_false(op_has((enum op_verb)verb, TRAIT_RETRIED));
     }
 }
 

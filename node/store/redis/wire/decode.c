@@ -528,7 +528,7 @@ static const enum status codes[] = {
 
 static enum reply_meaning malformed(struct op *op)
 {
-    op->status = op_has(op->verb, OP_READS) ? STATUS_STORE_ERROR : STATUS_UNKNOWN;
+    op->status = op_has(op->verb, TRAIT_READS) ? STATUS_STORE_ERROR : STATUS_UNKNOWN;
     return REPLY_MALFORMED;
 }
 
@@ -585,7 +585,7 @@ static bool is_large(const redisReply *reply, const struct op *op, struct reply_
 {
     int64_t bytes;
 
-    if (!op_has(op->verb, OP_BODIES) || reply->elements != HEAD + 1 ||
+    if (!op_has(op->verb, TRAIT_BODIES) || reply->elements != HEAD + 1 ||
         !take_number(reply, HEAD, 2, REPLY_BODY_MAX, &bytes))
         return false;
     room->large_bytes = (size_t)bytes;
@@ -596,7 +596,7 @@ static bool take_seen(const redisReply *reply, struct op *op)
 {
     struct bytes seen;
 
-    if (!op_has(op->verb, OP_FENCED) || !take_bytes(reply, HEAD, &seen) ||
+    if (!op_has(op->verb, TRAIT_FENCED) || !take_bytes(reply, HEAD, &seen) ||
         seen.len > OP_TOKEN_MAX)
         return false;
     op->out.fenced.seen = seen;

@@ -676,7 +676,7 @@ size_t script_bytes(const struct op *op)
 
     if (op->verb == OP_PUSH)
         bytes += op->in.push.body.len;
-    else if (op_has(op->verb, OP_OF_LEASES))
+    else if (op_has(op->verb, TRAIT_OF_LEASES))
         bytes += (size_t)op->in.leases.count * 32;
     else if (op->verb == OP_RECORD)
         bytes += bytes_of_records(op);

@@ -290,7 +290,7 @@ static void calls_a_malformed_answer_unknown_for_writes_only(void **state)
                 continue; /* nil: there is no owner */
             assert_int_equal(decode_bytes(&op, texts[i], strlen(texts[i])), REPLY_MALFORMED);
             assert_int_equal(op.status,
-                             op_has(verb, OP_READS) ? STATUS_STORE_ERROR : STATUS_UNKNOWN);
+                             op_has(verb, TRAIT_READS) ? STATUS_STORE_ERROR : STATUS_UNKNOWN);
         }
     }
 }

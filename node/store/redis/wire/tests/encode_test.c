@@ -67,7 +67,7 @@ static struct op largest(enum op_verb verb)
             .topic = name, .id = name, .node = node, .client = leases[0].holder};
     if (verb == OP_POP) {
         op.in.pop.count = OP_ITEMS_MAX;
-    } else if (op_has(verb, OP_OF_LEASES)) {
+    } else if (op_has(verb, TRAIT_OF_LEASES)) {
         op.in.leases.items = leases;
         op.in.leases.count = OP_ITEMS_MAX;
     } else if (verb == OP_TOPICS) {
@@ -95,7 +95,7 @@ static struct op largest(enum op_verb verb)
         op.in.configure.mask = SETTINGS_ALL;
         op.in.configure.settings.paused_until_ms = SETTINGS_FOREVER;
     }
-    if (op_has(verb, OP_FENCED))
+    if (op_has(verb, TRAIT_FENCED))
         op.token = bytes_of(text, OP_TOKEN_MAX);
     return op;
 }

@@ -19,7 +19,7 @@ struct op op_of(enum op_verb verb)
 
     if (verb == OP_POP)
         op.in.pop.count = 2;
-    if (op_has(verb, OP_OF_LEASES))
+    if (op_has(verb, TRAIT_OF_LEASES))
         op.in.leases.count = 3;
     if (verb == OP_TOPICS)
         op.in.topics.limit = 2;

@@ -263,7 +263,7 @@ static void ask(struct op *op, uint8_t how)
         op->in.topics.owners = how & 0x40;
     if (op->verb == OP_POP)
         op->in.pop.count = count;
-    else if (op_has(op->verb, OP_OF_LEASES))
+    else if (op_has(op->verb, TRAIT_OF_LEASES))
         op->in.leases.count = count;
     else if (op->verb == OP_TOPICS)
         op->in.topics.limit = count;
