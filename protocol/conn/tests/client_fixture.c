@@ -39,8 +39,11 @@ int listen_on_loopback(uint16_t *port)
 
 void turn_loop(struct loop *loop)
 {
+    struct timers *ts = &loop->timers;
+
     event_base_loop(loop->base, EVLOOP_NONBLOCK);
-    timers_run(&loop->timers, clock_mono_ms());
+    while (timers_run(ts, timers_now(ts)) == 0) /* what is due, and what follows at once */
+        ;
 }
 
 void pass_time(struct loop *loop, int64_t ms)
@@ -65,12 +68,14 @@ struct patience patience_start(struct loop *loop)
 void patience_try(struct patience *p)
 {
     struct timeval most = {0, 1000};
+    struct timers *ts = &p->loop->timers;
 
     if (clock_mono_ms() > p->until_mono_ms)
         fail_msg("waited in vain");
     /* Until something happens; a thousandth at most, for what happens to no descriptor. */
     event_base_loopexit(p->loop->base, &most);
     event_base_loop(p->loop->base, EVLOOP_ONCE);
+    timers_run(ts, timers_now(ts) + 1);
     turn_loop(p->loop);
 }
 

@@ -1,8 +1,8 @@
 /* Clients of a server on a real socket, for the tests of a protocol's folder.
  *
  * Everything runs in one thread: whoever waits turns the loop. Time passes only when a test
- * says so (beyond the real time that turns take). A folder's `struct fixture` has the server
- * and its `loop`.
+ * says so, and a millisecond each time that something awaited is not there yet. A folder's
+ * `struct fixture` has the server and its `loop`, which is of ahead.h.
  * Include after cmocka's headers. */
 #ifndef DUEQ_PROTOCOL_CONN_TESTS_CLIENT_FIXTURE_H
 #define DUEQ_PROTOCOL_CONN_TESTS_CLIENT_FIXTURE_H

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "protocol/conn/tests/ahead.h"
 
 static int start(void **state, bool strict)
 {
@@ -22,7 +23,7 @@ static int start(void **state, bool strict)
 
     assert_non_null(f);
     assert_int_equal(log_configure(&quiet), STATUS_OK);
-    f->loop = loop_new();
+    f->loop = loop_new_ahead();
     f->ms = memory_store_new(&f->loop->timers, 4);
     f->queue = queue_new(&queue_options, memory_store_port(f->ms), &f->loop->timers);
     queue_activate(f->queue);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "protocol/conn/tests/ahead.h"
 
 static const char *why_not_ready(void *arg)
 {
@@ -60,7 +61,7 @@ int fixture_up_with(void **state, const struct stand_in *stand_ins, unsigned cou
 
     assert_non_null(f);
     assert_int_equal(log_configure(&quiet), STATUS_OK);
-    f->loop = loop_new();
+    f->loop = loop_new_ahead();
     f->options = (struct http_options){
         .connections_max = 3,
         .excess_max = 64,
