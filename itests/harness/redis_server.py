@@ -11,6 +11,11 @@ from harness.wait import wait_until
 REDIS_PORT, LOOPBACK = 6379, "127.0.0.1"
 
 
+def contents(client):
+    """Everything in a Redis, by key: what must not change."""
+    return {key: client.dump(key) for key in client.scan_iter(count=1000)}
+
+
 class RedisServer(Restartable):
     """On a unix socket in `directory`; `options` are redis.conf words: appendonly="yes",
     min_replicas_to_write=1. `host`: of a network, None for this machine."""

@@ -1,6 +1,7 @@
 """The judge of all HTTP tests notices what it must: each of these is a planted fault."""
 
 import copy
+import json
 
 import pytest
 
@@ -171,6 +172,65 @@ def test_good_requests_pass(method, target, body):
 def test_a_bad_request_is_noticed(why, method, target, body):
     with pytest.raises(Broken):
         CONTRACT.check_request(method, target, body.encode())
+
+
+# What the node refuses by protocol/api/tests/, too: bodies, and queries.
+WRONG_BODIES = {
+    JOBS: [
+        17, "text", None, [[]], {"body": None}, {"body": 1}, {"body": {"nested": True}},
+        {"body": "b", "delay_ms": "1"}, {"body": "b", "delay_ms": -1}, {"body": "b", "at_ms": 1e300},
+        {"body": "b", "delay_ms": 315360000001}, {"body": "b", "at_ms": 1900000000},
+        {"body": "b", "at_ms": 281474976710656}, {"body": "b", "ttr_ms": 1.5},
+        {"body": "b", "ttr_ms": -1}, {"body": "b", "ttr_ms": 604800001}, {"body": "b", "ttr_ms": None},
+        {"body": "b", "ttr_ms": True}, {"body": "b", "ttl_ms": 315360000001},
+        {"body": "b", "id": 1}, {"body": "b", "id": {}}, {"body": "b", "id": ""},
+        {"body": "b", "id": "a b"}, {"body": "b", "prio": 1}, {"body": "b", "\u00e4": 1},
+        {"body": "b", "priority": "high"}, {"body": "b", "priority": 4294967296},
+        {"body": "b", "max_tries": 65535}, {"body": "b", "backoff": 5},
+        {"body": "b", "backoff": {"kind": "fixed", "base_ms": 0}}, [{"body": "b"}] * 1001,
+        *({"body_base64": text} for text in ("Y", "Yg", "Yg===", "Y g=", "Yg==Yg==", "_-8=", "=",
+                                             "===="))],
+    JOB + "/reschedule": [{"at": 1}, {"delay_ms": -1}, {"delay_ms": 315360000001}],
+    "/v1/topics/a/ack": [
+        [], {}, {"leases": {}}, {"leases": [{"id": "1", "lease": "1"}] * 1001},
+        {"leases": [{"id": "1", "lease": "1"}], "lease": "1"}],
+    "/v1/topics/a/pause": [{"for_ms": 0}, {"for": 1}, {"until_ms": 281474976710655}],
+    "/v1/topics/a/kick": [{"limit": 0}, {"states": ["dead"]}, {"since": 1}, {"since_ms": -1}],
+    "/v1/topics/a/purge": [
+        {"states": []}, {"states": ["alive"]}, {"states": "dead"}, {"states": ["dead", "dead"]},
+        {"states": ["ready"], "since_ms": 0}],
+    "/v1/topics/a/pop": [{"count": 2}],
+    "/v1/topics/a/settings": [
+        {"ttr": 1}, {"ttr_ms": "1m"}, {"ttr_ms": -1}, {"history": 1}, {"dead_max": 4294967296},
+        {"backoff": {"kind": "fixed"}}],
+}
+WRONG_QUERIES = {
+    "/v1/topics/a/pop": [
+        "count=0", "count=-1", "count=99999999999999999999", "wait_ms=-1", "wait_ms=3600001",
+        "ttr_ms=-1", "ttr_ms=604800001", "count=", "count=1.5", "count=0x1", "count=+1",
+        "count=%201"],
+    JOBS: ["limit=0", "limit=101", "limit=x", "state=", "cursor=", "states=dead"],
+    JOB + "/history": ["limit=0", "limit=1001", "count=1"],
+    "/v1/topics": ["limit=0", "limit=1001", "limit=x", "cursor=", "page=2"],
+    "/v1/deliveries": ["after=-1", "after=x", "wait_ms=3600001", "topic=", "topic=a%20b", "since=1"],
+}
+
+
+@pytest.mark.parametrize("target, body", [
+    (target, body) for target, bodies in WRONG_BODIES.items() for body in bodies],
+    ids=lambda value: str(value)[:60])
+def test_a_body_that_the_node_refuses_is_noticed(target, body):
+    method = "PATCH" if target.endswith("settings") else "POST"
+    with pytest.raises(Broken):
+        CONTRACT.check_request(method, target, json.dumps(body).encode())
+
+
+@pytest.mark.parametrize("target, query", [
+    (target, query) for target, queries in WRONG_QUERIES.items() for query in queries])
+def test_a_query_that_the_node_refuses_is_noticed(target, query):
+    method = "POST" if target.endswith("pop") else "GET"
+    with pytest.raises(Broken):
+        CONTRACT.check_request(method, f"{target}?{query}")
 
 
 def test_json_with_a_member_twice_is_none():

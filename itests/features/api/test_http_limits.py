@@ -118,19 +118,6 @@ def test_what_never_ends_is_refused_at_its_limit(flooded, start, pieces, error):
         assert raw.is_closed_by_server()
 
 
-@pytest.mark.parametrize("target, length", [
-    ("/v1/topics/t/jobs", 16 * MIB + 1), ("/v1/topics/t/jobs", 1 << 62),
-    ("/v1/topics/t/jobs/1/ack", 65537), ("/v1/topics/t/pop", 65537), ("/nothing", 1 << 40)])
-@pytest.mark.parametrize("expect", ["", "Expect: 100-continue\r\n"])
-def test_an_announced_length_over_the_limit_is_refused_before_it_comes(flooded, target, length,
-                                                                      expect):
-    node = flooded()
-    with RawHttp(node.http_port) as raw:
-        raw.send(f"POST {target} HTTP/1.1\r\nHost: h\r\nContent-Length: {length}\r\n{expect}\r\n")
-        assert raw.reply().status == (404 if target == "/nothing" else 413)
-        assert raw.is_closed_by_server()
-
-
 def test_the_largest_allowed_request_goes_through(flooded):
     node = flooded()
     job = b'{"body":""},'

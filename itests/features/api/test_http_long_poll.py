@@ -1,7 +1,7 @@
 """Waiting for a job: answered at once when there is one, and nothing lost to who left."""
 
 import signal
-import socket
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -18,12 +18,20 @@ def waiting(node):
     return node.metrics()["dueq_consumers_waiting"]
 
 
+@contextmanager
+def pollers(node, topic, count):
+    """So many consumers that wait."""
+    with ExitStack() as stack:
+        all_of_them = [stack.enter_context(RawHttp(node.http_port)) for _ in range(count)]
+        for each in all_of_them:
+            each.request("POST", POP % topic)
+        wait_until(lambda: waiting(node) == count, "they wait")
+        yield all_of_them
+
+
 @pytest.fixture
 def poller(node, topic):
-    """A consumer that waits."""
-    with RawHttp(node.http_port) as raw:
-        raw.request("POST", POP % topic)
-        wait_until(lambda: waiting(node) == 1, "it waits")
+    with pollers(node, topic, 1) as (raw,):
         yield raw
     wait_until(lambda: waiting(node) == 0, "nobody waits when the test is over")
 
@@ -43,60 +51,35 @@ def test_a_job_that_falls_due_answers_it(api, topic, poller):
 def test_a_job_that_is_released_answers_it(api, node, topic):
     api.push(topic, id="back")
     job = api.pop_one(topic)
-    with RawHttp(node.http_port) as raw:
-        raw.request("POST", POP % topic)
-        wait_until(lambda: waiting(node) == 1, "it waits")
+    with pollers(node, topic, 1) as (raw,):
         api.release(job)
         assert raw.reply().json["jobs"][0]["id"] == "back"
 
 
-def test_a_job_whose_time_ran_out_answers_it(api, node, topic):
+def test_a_job_whose_time_ran_out_answers_it(api, topic):
     api.push(topic, id="expired", ttr_ms=300)
     api.pop_one(topic)
     assert api.pop_one(topic)["tries"] == 1
 
 
-def test_the_time_to_wait_is_kept(api, topic):
-    before_ms = wall_now_ms()
-    assert api.pop(topic, wait_ms=300) == []
-    assert wall_now_ms() - before_ms >= 299
-
-
 def test_a_list_that_is_pushed_goes_to_all_who_wait(api, node, topic):
-    pollers = [RawHttp(node.http_port) for _ in range(20)]
-    for each in pollers:
-        each.request("POST", POP % topic)
-    wait_until(lambda: waiting(node) == 20, "all wait")
-    api.push_all(topic, [new_job(id=f"{number}") for number in range(20)])
-    ids = {each.reply().json["jobs"][0]["id"] for each in pollers}
+    with pollers(node, topic, 20) as all_of_them:
+        api.push_all(topic, [new_job(id=f"{number}") for number in range(20)])
+        ids = {each.reply().json["jobs"][0]["id"] for each in all_of_them}
     assert ids == {f"{number}" for number in range(20)}
-    for each in pollers:
-        each.close()
 
 
 # ---- who leaves ----
 
 
-@pytest.mark.parametrize("leave", [RawHttp.close, RawHttp.reset])
-def test_a_consumer_that_leaves_is_noticed_and_gets_no_job(api, node, topic, leave):
-    raw = RawHttp(node.http_port)
-    raw.request("POST", POP % topic)
-    wait_until(lambda: waiting(node) == 1, "it waits")
-    leave(raw)
-    wait_until(lambda: waiting(node) == 0, "it is not waited for any more")
+def test_two_hundred_that_leave_are_noticed_and_get_no_job(api, node, topic):
+    with pollers(node, topic, 200) as all_of_them:
+        for number, each in enumerate(all_of_them):
+            each.reset() if number % 2 else each.close()
+        wait_until(lambda: waiting(node) == 0, "they are not waited for any more")
     api.push(topic, id="kept")
     assert api.counts(topic) == (0, 1, 0, 0)
     assert api.pop_one(topic, wait_ms=0)["tries"] == 0
-
-
-def test_two_hundred_that_leave_are_noticed(api, node, topic):
-    pollers = [RawHttp(node.http_port) for _ in range(200)]
-    for each in pollers:
-        each.request("POST", POP % topic)
-    wait_until(lambda: waiting(node) == 200, "all wait")
-    for number, each in enumerate(pollers):
-        each.reset() if number % 2 else each.close()
-    wait_until(lambda: waiting(node) == 0, "they are not waited for any more")
 
 
 def test_jobs_are_not_lost_to_those_who_leave_the_moment_they_come(api, node, topic):
@@ -114,28 +97,7 @@ def test_jobs_are_not_lost_to_those_who_leave_the_moment_they_come(api, node, to
     assert api.counts(topic) == (0, 0, 0, 0)
 
 
-def test_a_half_closed_consumer_is_answered_not_kept(node, topic):
-    """shutdown(SHUT_WR), as `nc` does it: the request was complete, an answer is due."""
-    with RawHttp(node.http_port) as raw:
-        raw.request("POST", POP % topic)
-        wait_until(lambda: waiting(node) == 1, "it waits")
-        raw.socket.shutdown(socket.SHUT_WR)
-        wait_until(lambda: waiting(node) == 0, "it is not waited for any more")
-        assert raw.reply().json == {"topic": None, "jobs": []}
-
-
 # ---- bytes behind it ----
-
-
-def test_requests_behind_a_long_poll_are_answered_after_it(api, topic, poller):
-    poller.request("GET", f"/v1/topics/{topic}", headers="X-Request-Id: second\r\n")
-    poller.request("GET", "/health/live", headers="X-Request-Id: third\r\n")
-    assert poller.is_silent_for(0.3)
-    api.push(topic, id="one")
-    assert poller.reply().json["jobs"][0]["id"] == "one"
-    second, third = poller.reply(), poller.reply()
-    assert second.headers["x-request-id"] == "second" and second.json["reserved"] == 1
-    assert third.headers["x-request-id"] == "third" and third.json == {"status": "live"}
 
 
 def test_a_lot_of_bytes_behind_a_long_poll_does_no_harm(api, node, topic, poller):
@@ -163,23 +125,12 @@ def test_nonsense_behind_a_long_poll_is_told_after_it(api, topic, poller):
     assert poller.is_closed_by_server()
 
 
-def test_a_consumer_that_leaves_with_bytes_behind_its_poll_is_noticed(api, node, topic):
-    raw = RawHttp(node.http_port)
-    raw.request("POST", POP % topic)
-    wait_until(lambda: waiting(node) == 1, "it waits")
-    raw.request("GET", "/health/live")
-    raw.reset()
-    wait_until(lambda: waiting(node) == 0, "it is not waited for any more")
-
-
 # ---- the node's own troubles ----
 
 
 def test_a_node_that_stops_answers_those_who_wait(make_node):
     node = make_node().start()
-    with RawHttp(node.http_port) as raw:
-        raw.request("POST", POP % "topic")
-        wait_until(lambda: waiting(node) == 1, "it waits")
+    with pollers(node, "topic", 1) as (raw,):
         node.stop()
         assert raw.reply().json == {"topic": None, "jobs": []}
 
@@ -190,9 +141,7 @@ def connects(node):
 
 def test_a_consumer_goes_on_waiting_through_a_restart_of_redis(make_node):
     node = make_node().start()
-    with RawHttp(node.http_port) as raw, node.api() as api:
-        raw.request("POST", POP % "topic")
-        wait_until(lambda: waiting(node) == 1, "it waits")
+    with pollers(node, "topic", 1) as (raw,), node.api() as api:
         before = connects(node)
         node.kill("redis")
         wait_until(lambda: connects(node) > before, "Redis is back")
@@ -202,9 +151,7 @@ def test_a_consumer_goes_on_waiting_through_a_restart_of_redis(make_node):
 
 def test_a_reload_does_not_disturb_those_who_wait(make_node):
     node = make_node().start()
-    with RawHttp(node.http_port) as raw, node.api() as api:
-        raw.request("POST", POP % "topic")
-        wait_until(lambda: waiting(node) == 1, "it waits")
+    with pollers(node, "topic", 1) as (raw,), node.api() as api:
         node.process.signal(signal.SIGHUP)
         wait_until(lambda: "reload" in node.output(), "it was read again")
         api.push("topic", id="after")
