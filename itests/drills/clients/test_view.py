@@ -389,17 +389,17 @@ def test_connections_are_lost_where_nobody_has_the_address(gone_ms, put_ms, role
 def test_an_address_is_with_nobody_in_few_rounds():
     row = type(MATRIX["1"])()
     row.looked_at, row.with_some = 20, 3
-    assert not list(row.check_end(None))
+    assert not list(row.check_often(None))
     row.with_some = 4
-    assert len(list(row.check_end(None))) == 1
+    assert len(list(row.check_often(None))) == 1
 
 
 def test_connections_are_lost_in_few_rounds():
     row = type(MATRIX["2"])()
     row.seen, row.unserved = 20, 3
-    assert len(list(row.check_end(None))) == (3 > FEW_LATE + 20 // ONE_LATE_IN)
+    assert len(list(row.check_often(None))) == (3 > FEW_LATE + 20 // ONE_LATE_IN)
     row.unserved = 20
-    assert len(list(row.check_end(None))) == 1
+    assert len(list(row.check_often(None))) == 1
 
 
 def test_an_address_that_is_put_back_is_stolen(stage):
