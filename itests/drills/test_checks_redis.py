@@ -190,8 +190,7 @@ def handed_over(due_ms, received_ms):
 
 def test_the_first_job_is_one_that_became_due_when_redis_had_ended():
     journal = Journal()
-    for each in (handed_over(90, 130), handed_over(101, 150), handed_over(102, 140)):
-        journal.add(each)
+    journal.add(handed_over(90, 130), handed_over(101, 150), handed_over(102, 140))
     assert first_handed_over(SimpleNamespace(journal=journal), 100, 120) == 140
     assert first_handed_over(SimpleNamespace(journal=journal), 102, 120) is None
 
@@ -202,7 +201,6 @@ def test_the_first_job_is_one_that_became_due_when_redis_had_ended():
     (Cancel("b", 20, 30, OK), {"a"})])
 def test_all_that_was_due_must_have_come(event, left):
     journal = Journal()
-    for each in (Push("a", "t", 4000, 10, 10, 15, OK, 25), Push("c", "t", 0, 10, 10, 15, OK, 25),
-                 Push("d", "t", 4000, 100, 10, 15, OK, 115), event):
-        journal.add(each)
+    journal.add(Push("a", "t", 4000, 10, 10, 15, OK, 25), Push("c", "t", 0, 10, 10, 15, OK, 25),
+                Push("d", "t", 4000, 100, 10, 15, OK, 115), event)
     assert overdue(journal, since_ms=5, due_before_ms=100) == left

@@ -270,10 +270,9 @@ def test_a_dead_host_that_takes_and_says_nothing_is_seen(how, connected_ms, is_w
                                                (LATE_MS + 1, True), (None, True)])
 def test_an_address_that_the_dead_keep_too_long_is_seen(most_ms, more_ms, is_wrong):
     journal = Journal()
-    for event in (Role("a", "leader", 0, "e:1"), Lease("a", "e:1", 0, 9000), Put("a", "v", 10),
-                  Role("a", "offline", 1000, reason=DIED), Role("b", "leader", 1020, "e:2"),
-                  Lease("b", "e:2", 1020, 9000), Put("b", "v", 1021)):
-        journal.add(event)
+    journal.add(Role("a", "leader", 0, "e:1"), Lease("a", "e:1", 0, 9000), Put("a", "v", 10),
+                Role("a", "offline", 1000, reason=DIED), Role("b", "leader", 1020, "e:2"),
+                Lease("b", "e:2", 1020, 9000), Put("b", "v", 1021))
     if more_ms:
         journal.add(Gone("a", "v", 1000 + most_ms + more_ms))
     events = [event for kind in journal.events.values() for event in kind]
@@ -284,11 +283,10 @@ def test_an_address_that_the_dead_keep_too_long_is_seen(most_ms, more_ms, is_wro
 
 def test_one_that_had_gone_before_is_not_kept():
     journal = Journal()
-    for event in (Role("a", "leader", 0, "e:1"), Lease("a", "e:1", 0, 9000), Put("a", "v", 10),
-                  Gone("a", "v", 900), Role("a", "offline", 1000, reason=DIED),
-                  Role("a", "leader", 1500, "e:2"), Lease("a", "e:2", 1500, 9000),
-                  Put("a", "v", 1510)):
-        journal.add(event)
+    journal.add(Role("a", "leader", 0, "e:1"), Lease("a", "e:1", 0, 9000), Put("a", "v", 10),
+                Gone("a", "v", 900), Role("a", "offline", 1000, reason=DIED),
+                Role("a", "leader", 1500, "e:2"), Lease("a", "e:2", 1500, 9000),
+                Put("a", "v", 1510))
     assert not list(judge_holders(journal))
 
 
@@ -405,13 +403,13 @@ def test_connections_are_lost_in_few_rounds():
 def test_an_address_that_is_put_back_is_stolen(stage):
     """By a leader of before, as after a freeze."""
     since = stage.begin()
-    stage.journal.add(Role("a", "leader", since - 60_000, "e:1"))
-    stage.journal.add(Lease("a", "e:1", since - 60_000, since + 100))
+    stage.journal.add(Role("a", "leader", since - 60_000, "e:1"),
+                      Lease("a", "e:1", since - 60_000, since + 100))
     stage.drop(stage.a)
     stage.take(stage.b)
     stage.view.wait_seen("b", since)
-    for event in (Role("b", "leader", since, "e:2"), Lease("b", "e:2", since, now_ms() + 60_000)):
-        stage.journal.add(event)
+    stage.journal.add(Role("b", "leader", since, "e:2"),
+                      Lease("b", "e:2", since, now_ms() + 60_000))
     wait_until(lambda: now_ms() > since + 700, "the lease before has ended long ago")
     assert not list(judge_holders(stage.journal))
     assert not list(strangers(stage.drill(since)))
