@@ -37,13 +37,13 @@ def descendants_of(pid):
     return found
 
 
-def is_alive(pid):
-    """Does it run? A zombie does not."""
+def is_alive(pid, dead="ZX"):
+    """Does it run? A zombie does not. `dead`: the states, as proc(5) has them, of what does not."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
-    return stat.rpartition(")")[2].split()[0] not in "ZX"
+    return stat.rpartition(")")[2].split()[0] not in dead
 
 
 def name_of(pid):

@@ -4,9 +4,8 @@ import http.client
 import json
 import statistics
 
-from bench import machine
 from bench.tables.table import PROTOCOLS, attempt, ratio, table
-from harness.memory import resident_bytes
+from harness.memory import available_bytes, resident_bytes
 from harness.process import allow_many_files
 
 JOBS_A_TOPIC = 12_500  # how full Redis's hash tables are depends on it: always the same
@@ -84,7 +83,7 @@ BYTES_A_JOB = 600  # while filling: Redis, and the append-only file in the page 
 @table("pushes into a topic that is long already, 64 connections", plan=(3, 0, 75))
 def depth(bench, options, result):
     lengths = options.pick(LENGTHS, quick=(1_000, 10_000))
-    affordable = [n for n in lengths if n * BYTES_A_JOB < machine.free_memory_bytes()]
+    affordable = [n for n in lengths if n * BYTES_A_JOB < available_bytes()]
     bench.progress.expect(len(affordable) * (1 + options.rounds))
     bench.never_rewrite()
     filled, rates = 0, []
