@@ -114,35 +114,21 @@ class PhpClient(_Calls):
         pass
 
 
-class RawClient:
+class RawSocket:
     """Bytes out, lines in."""
 
-    def __init__(self, port, timeout_s=PHP_READ_TIMEOUT_S, receive_buffer=None):
-        self.socket = _connect(port, timeout_s)
-        if receive_buffer:
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        self._lines = self.socket.makefile("rb")
+    def __init__(self, connected):
+        self.socket, self._lines = connected, connected.makefile("rb")
 
     def send(self, data):
         self.socket.sendall(data if isinstance(data, bytes) else data.encode())
 
-    def send_request(self, method, *params, id=None):
-        self.send(json.dumps(request(method, *params, id=id)))
-
     def line(self):
-        """The next reply's bytes; b"" when the server has closed."""
+        """The next line; b"" when the server has closed."""
         try:
             return self._lines.readline()
         except ConnectionResetError:
             return b""
-
-    def reply(self):
-        return parse_reply(self.line())
-
-    def ask(self, data):
-        """Sends anything that is one request, returns the reply."""
-        self.send(data if isinstance(data, (str, bytes)) else json.dumps(data))
-        return self.reply()
 
     def is_closed_by_server(self):
         return self.line() == b""
@@ -156,6 +142,26 @@ class RawClient:
 
     def __exit__(self, *unused):
         self.close()
+
+
+class RawClient(RawSocket):
+    """Of gmq; a line is a reply."""
+
+    def __init__(self, port, timeout_s=PHP_READ_TIMEOUT_S, receive_buffer=None):
+        super().__init__(_connect(port, timeout_s))
+        if receive_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+
+    def send_request(self, method, *params, id=None):
+        self.send(json.dumps(request(method, *params, id=id)))
+
+    def reply(self):
+        return parse_reply(self.line())
+
+    def ask(self, data):
+        """Sends anything that is one request, returns the reply."""
+        self.send(data if isinstance(data, (str, bytes)) else json.dumps(data))
+        return self.reply()
 
 
 def _connect(port, timeout_s):
