@@ -303,6 +303,12 @@ def test_a_single_client_that_is_left_alone_is_one_too_many():
     assert len(list(begun_with_nobody(Sight(lost=[("v", 7)])))) == 1
 
 
+def fault_of(events, stalls=(), since_ms=990):
+    """A drill whose leader, a, was hit, as those were told who look afterwards."""
+    return SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=since_ms,
+                           cluster=SimpleNamespace(events=lambda: events, stalls=lambda: stalls))
+
+
 @pytest.mark.parametrize("address, begun_ms, is_wrong", [
     ("v", 1000 + KEPT_MS - 1, False), ("v", 1400 + ANNOUNCED_MS, False),
     ("v", 1000 + KEPT_MS - 2, True),  # it was to be there still
@@ -311,12 +317,10 @@ def test_a_single_client_that_is_left_alone_is_one_too_many():
 def test_a_successor_that_comes_later_than_the_address_is_kept(address, begun_ms, is_wrong):
     events = [Role("a", "offline", 1000, reason=DIED), Put("a", "v", 1100), Put("b", "v", 1400),
               Put("b", "w", 1010), Put("b", "v", 9000)]
-    drill = SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=990,
-                            cluster=SimpleNamespace(events=lambda: events, stalls=lambda: []))
     sight = Sight(lost=[(address, begun_ms)])
-    assert len(list(begun_with_nobody(sight, gaps(drill)))) == is_wrong
+    assert len(list(begun_with_nobody(sight, gaps(fault_of(events))))) == is_wrong
     events[0] = Role("a", "offline", 980, reason=DIED)  # that was another time
-    assert list(begun_with_nobody(sight, gaps(drill)))
+    assert list(begun_with_nobody(sight, gaps(fault_of(events))))
 
 
 @pytest.mark.parametrize("reason, begun_ms, is_wrong", [
@@ -326,10 +330,8 @@ def test_a_successor_whose_lease_runs_out_has_the_address_no_more(reason, begun_
     events = [Role("a", "offline", 1000, reason=DIED), Put("b", "v", 1010),
               Role("b", "leader", 1010), Role("b", "offline", 4000, reason=reason),
               Role("b", "leader", 5000)]
-    drill = SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=990,
-                            cluster=SimpleNamespace(events=lambda: events, stalls=lambda: []))
     sight = Sight(lost=[("v", begun_ms)])
-    assert len(list(begun_with_nobody(sight, gaps(drill)))) == is_wrong
+    assert len(list(begun_with_nobody(sight, gaps(fault_of(events))))) == is_wrong
 
 
 @pytest.mark.parametrize("age_ms, begun_ms, is_wrong", [
@@ -339,8 +341,7 @@ def test_an_address_that_nobody_renewed_before_the_death_is_not_kept(age_ms, beg
     events = [Role("a", "offline", 1000, reason=DIED), Gone("a", "v", 1060, age_ms),
               Put("b", "v", 1200)]
     stalls = [Stall("c", 1100, SILENT_MS)]
-    drill = SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=990,
-                            cluster=SimpleNamespace(events=lambda: events, stalls=lambda: stalls))
+    drill = fault_of(events, stalls)
     lost = Sight(lost=[("v", begun_ms)])
     assert len(list(begun_with_nobody(lost, gaps(drill)))) == is_wrong
     stalls[0] = Stall("c", 1100, SILENT_MS - 1)
@@ -352,8 +353,7 @@ def test_a_worker_that_the_fault_has_frozen_excuses_nothing():
     events = [Role("a", "offline", 1000, reason=DIED), Gone("a", "v", 1060, UNRENEWED_MS),
               Put("b", "v", 1200), Role("b", "leader", 1150)]
     stalls = [Stall("a", 1000, 950, is_last=True)]
-    drill = SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=40,
-                            cluster=SimpleNamespace(events=lambda: events, stalls=lambda: stalls))
+    drill = fault_of(events, stalls, since_ms=40)
     lost = Sight(lost=[("v", 1100)])
     assert list(begun_with_nobody(lost, gaps(drill)))
     stalls.append(Stall("c", 1100, SILENT_MS))  # it stands still as well: the kernel's word counts
@@ -377,9 +377,7 @@ def test_connections_are_lost_where_nobody_has_the_address(gone_ms, put_ms, role
     events = [Put("b", "v", put_ms), *([Gone("a", "v", gone_ms)] if gone_ms else ()), *roles,
               Gone("b", "v", 9500), Gone("a", "v", 900), Put("c", "v", 9600)]
     events.sort(key=lambda each: each.boot_ms)
-    drill = SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=1000,
-                            cluster=SimpleNamespace(events=lambda: events, stalls=lambda: []))
-    spans = with_nobody(drill)
+    spans = with_nobody(fault_of(events, since_ms=1000))
     assert bool(list(lost_with_somebody(Sight(lost=[("v", begun_ms)]), spans, 1000))) == is_wrong
     assert list(lost_with_somebody(Sight(lost=[("w", begun_ms)]), spans, 1000)), "nobody put that"
 
