@@ -1,9 +1,8 @@
 """What jobs and clients cost in memory, and whether a long topic makes a push dearer."""
 
-import http.client
-import json
 import statistics
 
+from bench.batches import Connection
 from bench.tables.table import PROTOCOLS, attempt, ratio, table
 from harness.memory import available_bytes, resident_bytes
 from harness.process import allow_many_files
@@ -58,7 +57,7 @@ def bytes_a_job(bench, still_s, state, jobs, topics, **kind):
 def push(bench, step, jobs, topics, delay_ms=0, id_bytes=0, body_bytes=100, priorities=0):
     """Over HTTP, many at a time: the one way in that gives both kinds of ids. With ids of 0 bytes
     the server gives them; with 0 priorities none is said."""
-    connection = http.client.HTTPConnection("127.0.0.1", bench.node.http_port, timeout=60)
+    connection = Connection(bench.node.http_port)
     batch = max(1, min(1000, REQUEST_BYTES // (body_bytes + 150)))
     body = "x" * body_bytes
     for topic in range(topics):
@@ -67,9 +66,8 @@ def push(bench, step, jobs, topics, delay_ms=0, id_bytes=0, body_bytes=100, prio
                       **({"id": f"{number:0{id_bytes}}"} if id_bytes else {}),
                       **({"priority": 1 + number % priorities} if priorities else {})}
                      for number in range(first, min(first + batch, jobs // topics))]
-            connection.request("POST", f"/v1/topics/bench-{topic}/jobs", json.dumps(items))
-            answer = json.loads(connection.getresponse().read())
-            assert all("id" in job for job in answer["results"]), answer
+            reply = connection.ask("POST", f"/v1/topics/bench-{topic}/jobs", items)
+            assert all("id" in job for job in reply["results"]), reply
             step.at(topic * (jobs // topics) + first, jobs)
     connection.close()
 
