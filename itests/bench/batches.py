@@ -1,5 +1,5 @@
-"""Requests over HTTP, one after the other; and those of many jobs each: what an operation costs in a
-batch. The client is Python; of batches only what the node and Redis take is looked at."""
+"""Requests over HTTP, one after the other; and those of many jobs each: what an operation costs in
+a batch. The client is Python; of batches only what the node and Redis take is looked at."""
 
 import http.client
 import itertools

@@ -24,10 +24,10 @@ def leads(node, token, at):
     return Role(node, "leader", at, token)
 
 
-def drill_of(roles=(), journal=None, token="e:1"):
+def drill_of(roles=(), journal=None):
     cluster = SimpleNamespace(network=None, roles=lambda: roles)
     drill = Drill(cluster, journal or Journal(), load=None)
-    drill.since_ms, drill._tokens = FAULT_MS, {token}
+    drill.since_ms, drill._tokens = FAULT_MS, {"e:1"}
     return drill
 
 

@@ -32,14 +32,9 @@ def drill(network, monkeypatch):
     cluster.holders.close()
 
 
-def take(host, *, silently=False):
+def take(host):
     for vip in (VIP, VIP6):
         add_address(host, vip)
-    if not silently:
-        tell(host)
-
-
-def tell(host):
     for vip in (VIP, VIP6):
         announce(host, vip)
 
