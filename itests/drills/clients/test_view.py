@@ -16,7 +16,7 @@ from drills.graceful import FEW_LATE, ONE_LATE_IN
 from drills.rows.matrix import MATRIX
 from drills.rows.vip_row import (ANNOUNCED_MS, accepted_by_the_dead, begun_with_nobody, gaps,
                             left_in_silence, lost_with_somebody, strangers, untold, with_nobody)
-from harness.neighbours import add_address, announce, remove_address
+from harness.neighbours import add_address, announce, drop, take
 from harness.wait import wait_until
 from judge import address as holders
 from judge.address import KEPT_MS, LATE_MS, UNRENEWED_MS, HolderWatch, judge_holders
@@ -118,17 +118,14 @@ class Stage:
         self.view = View(directory, self.client, addresses, PORT)
 
     def take(self, host, *words):
-        for address in self.addresses:
-            add_address(host, address, *words)
-        self.tell(host)
+        take(host, self.addresses, *words)
 
     def tell(self, host):
         for address in self.addresses:
             announce(host, address)
 
     def drop(self, host):
-        for address in self.addresses:
-            remove_address(host, address)
+        drop(host, self.addresses)
 
     def begin(self):
         """With the address at a, and everybody there."""
