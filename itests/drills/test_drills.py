@@ -1,5 +1,5 @@
-"""The drills themselves: a row that steals, and nodes whose scripts do not ask for the fence, or for
-locks, because a drill that cannot fail proves nothing; and the command. The rows are in
+"""The drills themselves: a row that steals, and nodes whose scripts do not ask for the fence, or
+for locks, because a drill that cannot fail proves nothing; and the command. The rows are in
 test_rows.py."""
 
 import json

@@ -1,5 +1,5 @@
-"""The slow name service, asked by the system's own resolver on another host; and by a node, which has
-Redis, or its Sentinels, by name, and which it does not stall."""
+"""The slow name service, asked by the system's own resolver on another host; and by a node, which
+has Redis, or its Sentinels, by name, and which it does not stall."""
 
 import subprocess
 import time
