@@ -180,13 +180,16 @@ def stored(results):
 
 def masters_for(size):
     """(masters, the share of the fullest) that hold so many bytes, buckets dealt by hand."""
-    room = MACHINE_BYTES * MAXMEMORY_SHARE * DATA_SHARE
+    return _fewest_masters(size / (MACHINE_BYTES * MAXMEMORY_SHARE * DATA_SHARE))
+
+
+def _fewest_masters(load):
+    """The same for what fills so many of them; None: more than there can be."""
     for masters in range(1, BUCKETS_MAX + 1):
-        buckets = BUCKETS if masters <= BUCKETS else BUCKETS_MAX
-        share = heaviest(masters, buckets, by_hand=True)
-        if size * share <= room:
+        share = heaviest(masters, BUCKETS if masters <= BUCKETS else BUCKETS_MAX, by_hand=True)
+        if load * share <= 1:
             return masters, share
-    return None, heaviest(BUCKETS_MAX, BUCKETS_MAX, by_hand=True)
+    return None, share
 
 
 def depth(results):
@@ -270,12 +273,7 @@ def redis_busy_us(costs):
 
 def masters_at(costs, rate):
     """None: more than there can be."""
-    needed = rate * redis_busy_us(costs) / 1e6 / PLAN
-    for masters in range(1, BUCKETS_MAX + 1):
-        buckets = BUCKETS if masters <= BUCKETS else BUCKETS_MAX
-        if needed * heaviest(masters, buckets, by_hand=True) <= 1:
-            return masters
-    return None
+    return _fewest_masters(rate * redis_busy_us(costs) / 1e6 / PLAN)[0]
 
 
 def placed(_results):

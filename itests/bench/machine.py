@@ -2,7 +2,6 @@
 
 import os
 import platform
-import re
 import subprocess
 import time
 from datetime import date
@@ -26,11 +25,6 @@ def about():
         **{name: _package_version(package) for name, package in PACKAGES.items()},
         **_company(),
     }
-
-
-def free_memory_bytes():
-    with open("/proc/meminfo", encoding="ascii") as file:
-        return int(re.search(r"MemAvailable:\s+(\d+) kB", file.read()).group(1)) * 1024
 
 
 def _company():

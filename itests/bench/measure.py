@@ -4,6 +4,7 @@ import os
 import time
 
 from bench.loads import Loads, undisturbed
+from harness.clock import redis_now_ms
 from harness.memory import cpu_s
 from harness.node import Node
 from harness.wait import wait_until
@@ -69,21 +70,20 @@ class Bench(Loads):
             self.redis.unlink(*keys[start:start + 1000])
         self.wait_quiet()
 
-    def wait_quiet(self, timeout_s=300):
+    def wait_quiet(self):
         def is_quiet():
             info = self.redis.info()
             return not (info["lazyfree_pending_objects"] or info["aof_rewrite_in_progress"]
                         or info["aof_rewrite_scheduled"])
 
-        wait_until(is_quiet, "Redis is quiet", timeout_s=timeout_s, interval_s=0.05)
+        wait_until(is_quiet, "Redis is quiet", timeout_s=300, interval_s=0.05)
 
     def never_rewrite(self):
         """From now on the append-only file only grows: no rewrite in the middle of a run."""
         self.redis.config_set("auto-aof-rewrite-percentage", 0)
 
     def now_ms(self):
-        seconds, micros = self.redis.time()
-        return seconds * 1000 + micros / 1000
+        return redis_now_ms(self.redis)
 
     def keys_of(self, letter):
         """The keys of all topics for one place: d delayed, r ready, v reserved."""
@@ -96,7 +96,7 @@ class Bench(Loads):
             pipeline.zcard(key)
         return sum(pipeline.execute())
 
-    def settled_memory(self, still_s=1.0):
+    def settled_memory(self, still_s):
         """used_memory without buffers, once it has stopped moving (rehashing, freeing)."""
         last = [None, 0.0]
 

@@ -14,6 +14,7 @@ matplotlib.use("svg")
 from matplotlib import pyplot, ticker
 
 INK = "#010203"  # replaced by the reader's own
+BARS = 0.8  # of the room for a group
 COLOURS = ["#2f81f7", "#e3742f", "#8b949e", "#2da44e", "#a371f7", "#d4a72c"]
 STYLE = ("<style>svg { color: #1f2328 } "
          "@media (prefers-color-scheme: dark) { svg { color: #e6edf3 } }</style>")
@@ -63,11 +64,11 @@ def _plain(axis, ticks=None):
     axis.set_minor_locator(ticker.NullLocator())
 
 
-def _bars(axes, groups, series, width=0.8):
+def _bars(axes, groups, series):
     """series: [(label, a value a group)]; None is no bar."""
-    thin = width / len(series)
+    thin = BARS / len(series)
     for number, (label, values) in enumerate(series):
-        places = [i - width / 2 + thin * (number + 0.5) for i in range(len(groups))]
+        places = [i - BARS / 2 + thin * (number + 0.5) for i in range(len(groups))]
         axes.bar(places, [value or 0 for value in values], thin * 0.92, label=label)
     axes.set_xticks(range(len(groups)), groups)
     axes.grid(axis="x", visible=False)

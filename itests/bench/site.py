@@ -192,8 +192,8 @@ class Site:
                                 for report in reports)
         return used
 
-    def fill(self, jobs, topics, name, due_ms=0, delay_s=FAR_S):
-        """Past the nodes: all due at once (`due_ms`, on the wall clock), or after `delay_s`."""
+    def fill(self, jobs, topics, name, due_ms=0):
+        """Past the nodes: all due at once (`due_ms`, on the wall clock), or tomorrow."""
         placed = [self.store.server_of(bucket_of(f"{name}-{n}")) for n in range(topics)]
         for number, (server, client) in enumerate(zip(self.store.servers, self.clients)):
             if number not in placed:
@@ -204,7 +204,7 @@ class Site:
             self.loads.result_of(self.loads.start_load(
                 "fill", redis=server.socket, topics=topics, topic_name=name, bulk=1000,
                 only_buckets=signs, count=jobs // topics * placed.count(number), at_ms=due_ms,
-                delay=delay_s))
+                delay=FAR_S))
             client.config_set("appendfsync", "always")
 
     def fall_due(self, jobs, topics, fill_s, again_s=None):

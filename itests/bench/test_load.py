@@ -3,7 +3,6 @@ judged here."""
 
 import json
 import shutil
-import signal
 import subprocess
 from contextlib import contextmanager
 
@@ -13,6 +12,7 @@ from bench.loads import LoadFailed
 from bench.measure import Bench
 from bench.peers import Beanstalkd
 from harness.build import node_program
+from harness.process import frozen
 from harness.redis_cluster import bucket_of
 from harness.wait import PATIENCE_S, wait_until
 
@@ -190,37 +190,18 @@ def test_the_generator_can_be_measured_by_itself(bench, protocol):
 
 
 def test_a_server_that_stands_still_is_not_left_out_of_the_latencies(bench):
-    with echo("gmq") as (server, port):
-        server.send_signal(signal.SIGSTOP)
-        try:
-            report = bench.load("push", port=port, connections=4, rate=100, seconds=1,
-                                patience=1)
-        finally:
-            server.send_signal(signal.SIGCONT)
+    with echo("gmq") as (server, port), frozen(server.pid):
+        report = bench.load("push", port=port, connections=4, rate=100, seconds=1, patience=1)
     assert (report["operations"], report["per_second"]) == (100, 0)
     assert report["unfinished"] == 130, "those of the warm-up, too"
     assert report["p50_us"] > 1_000_000, "they count with the age they have reached"
 
 
-def test_a_closed_loop_ends_though_the_server_does_not_answer(bench):
-    with echo("http") as (server, port):
-        server.send_signal(signal.SIGSTOP)
-        try:
-            with pytest.raises(LoadFailed, match="4 requests were never answered"):
-                bench.load("push", protocol="http", port=port, connections=4, seconds=1,
-                           patience=1)
-        finally:
-            server.send_signal(signal.SIGCONT)
-
-
-def test_a_run_of_so_many_ends_though_the_server_does_not_answer(bench):
-    with echo("http") as (server, port):
-        server.send_signal(signal.SIGSTOP)
-        try:
-            with pytest.raises(LoadFailed, match="4 requests were never answered"):
-                bench.load("push", protocol="http", port=port, connections=4, total=8, patience=1)
-        finally:
-            server.send_signal(signal.SIGCONT)
+@pytest.mark.parametrize("length", [{"seconds": 1}, {"total": 8}])
+def test_a_closed_loop_ends_though_the_server_does_not_answer(bench, length):
+    with echo("http") as (server, port), frozen(server.pid):
+        with pytest.raises(LoadFailed, match="4 requests were never answered"):
+            bench.load("push", protocol="http", port=port, connections=4, patience=1, **length)
 
 
 def test_an_error_ends_the_run_unless_it_is_to_be_counted(bench):

@@ -22,8 +22,8 @@ QUICK = Options(rounds=1, seconds=1, scale="quick")
 
 # ---- the meter ----
 
-def used(jobs=1000, seconds=2.0, node_us=(10_000, 30_000), redis_us=(50_000,), **rest):
-    return Used(seconds, list(node_us), list(redis_us), jobs=jobs, **rest)
+def used(**rest):
+    return Used(2.0, [10_000, 30_000], [50_000], jobs=1000, **rest)
 
 
 def test_what_was_used_is_told_by_the_job_and_by_the_second():
@@ -69,7 +69,7 @@ class SlowSite(Site):
         self.name, self.loads, self.takes_s = "slow", FakeFarm(), list(takes_s)
         self.now_s, self.filled = 1000.0, []
 
-    def fill(self, jobs, topics, name, due_ms=0, delay_s=0):
+    def fill(self, jobs, topics, name, due_ms=0):
         self.filled.append(name)
         self.now_s += self.takes_s.pop(0)
         if self.now_s * 1000 >= due_ms:

@@ -8,7 +8,6 @@ its own does not answer.
 
 import json
 import subprocess
-import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +22,7 @@ from drills.clients.view import View
 from drills.hosts.nodes import STEADY_S, Electing
 from harness.build import ROOT
 from harness.engine import COMPOSE
+from harness.node import answer_of
 from harness.wait import wait_until
 
 COMPOSE_S = 300
@@ -147,12 +147,8 @@ class ContainerCluster(Electing):
     def is_led_to(self, host):
         """Does the leader answer there?"""
         with self.engine.entered():
-            try:
-                url = f"http://{host}:{HTTP_PORT}/v1/status"
-                with urllib.request.urlopen(url, timeout=5) as answer:
-                    return json.load(answer)["name"] == self.leader().name
-            except OSError:
-                return False
+            status, text = answer_of(f"http://{host}:{HTTP_PORT}/v1/status", timeout_s=5)
+        return status == 200 and json.loads(text)["name"] == self.leader().name
 
 
 class Master:

@@ -18,7 +18,6 @@ import argparse
 import os
 import random
 import shutil
-import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -32,19 +31,16 @@ os.environ.setdefault("DUEQ_BUILD", "build/release")
 # pylint: disable=wrong-import-position
 from containers.images import make_images, make_next_image
 from containers.row import Containers
-from drills.drill import OUTSIDE_P99_MS
+from drills.drill import OUTSIDE_P99_MS, be_in_charge
 from drills.rounds import TICK_MS, Result, run_row
 from drills.table import table_of
 from harness.engine import Engine, NoEngine
-from harness.process import become_reaper
 from judge.lateness import Limits
 
 
 def main():
     options = parse()
-    become_reaper()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
+    be_in_charge()
     directory = Path(tempfile.mkdtemp(prefix="dueq-docker-"))
     try:
         with Engine(directory / "engine") as engine:

@@ -12,7 +12,7 @@ import tarfile
 import time
 from pathlib import Path
 
-from drills.hosts.builds import alter
+from drills.hosts.builds import alter, git
 from harness.build import ROOT
 
 BASE = "debian:bookworm-slim"
@@ -94,12 +94,7 @@ def make_next_image(engine, directory):
 
 def revision():
     """The commit of the work tree; "" where git cannot say."""
-    try:
-        done = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"], check=False,
-                              capture_output=True, text=True)
-    except FileNotFoundError:
-        return ""
-    return done.stdout.strip()
+    return git("rev-parse", "--short=12", "HEAD")
 
 
 def project_version():

@@ -5,12 +5,11 @@ volume, and met with by the words of docker.
 import json
 import os
 import select
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 from drills.hosts.nodes import Journaled
 from harness.background import in_background
+from harness.node import answer_of
 from harness.wait import wait_until
 from judge.journal import Tail, now_ms
 from judge.stalls import told_stalls
@@ -41,16 +40,8 @@ class ContainerNode(Journaled):
         return f"{self.cluster.networks[CLIENTS]}.{FIRST + self.number}", 8000
 
     def http(self, path):
-        """(status, text); (0, reason) when nobody answers."""
-        url = "http://%s:%d%s" % (*self.http_address, path)
         with self.engine.entered():
-            try:
-                with urllib.request.urlopen(url, timeout=10) as answer:
-                    return answer.status, answer.read().decode()
-            except urllib.error.HTTPError as error:
-                return error.code, error.read().decode()
-            except OSError as error:
-                return 0, str(error)
+            return answer_of("http://%s:%d%s" % (*self.http_address, path))
 
     def is_ready(self):
         return self.http("/health/ready")[0] == 200

@@ -28,8 +28,7 @@ def fault(what, start, end):
 
 def rules(*events, stored=()):
     journal = Journal()
-    for event in events:
-        journal.add(event)
+    journal.add(*events)
     return sorted({violation.rule for violation in judge(journal, set(stored))})
 
 

@@ -58,15 +58,20 @@ def main():
     reason = why_not()
     if reason:
         sys.exit(f"No network namespaces here (they need root and nftables): {reason}")
-    become_reaper()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
+    be_in_charge()
     try:
         sys.exit(run(options))
     except builds.NoSuchBuild as error:
         sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit("interrupted")
+
+
+def be_in_charge():
+    """Of all processes below this one; and whatever signal ends it, does so as Ctrl-C."""
+    become_reaper()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
 
 
 def parse():

@@ -149,8 +149,7 @@ class Drill:
 
     def keep_history(self):
         """What the histories say so far, of a Redis that is to come back empty."""
-        for event in _histories_of(self.cluster):
-            self.journal.add(event)
+        self.journal.add(*_histories_of(self.cluster))
 
     def first_served(self, from_ms):
         """When the first job was handed over that is due after the fault; None if none was."""
@@ -192,17 +191,11 @@ class _Rehearsed:
     def witness(self, drill):  # pylint: disable=unused-argument
         return lambda: True
 
-    def check(self, drill, elected):  # pylint: disable=unused-argument
+    @staticmethod
+    def check(*unused):
         return ()
 
-    def check_end(self, cluster):  # pylint: disable=unused-argument
-        return ()
-
-    def check_times(self, drill):  # pylint: disable=unused-argument
-        return ()
-
-    def check_often(self, cluster):  # pylint: disable=unused-argument
-        return ()
+    check_end = check_times = check_often = check
 
 
 def _run_plan(row, plan, directory, variants, seed, result, report, limits):
@@ -234,9 +227,8 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
             watch.close()
         if cluster.elects:
             _give_time_to_lead(cluster)
-        for event in (*cluster.events(), *cluster.stalls(), *cluster.clocks, *_history_of(cluster),
-                      *_jobs_of(cluster)):
-            journal.add(event)
+        journal.add(*cluster.events(), *cluster.stalls(), *cluster.clocks, *_history_of(cluster),
+                    *_jobs_of(cluster))
         for node in (*cluster.nodes, *cluster.spares):
             node.check_sanitizers()
     journal.close()

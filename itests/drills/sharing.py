@@ -22,7 +22,6 @@ class SharingRow(Row):
     """Many topics, on nodes that all scan. `stood` is by Redis's clock and files: how late any job
     was *moved* in the time of the fault alone, not until all is healed."""
 
-    changes = 1
     plan_options = {}
     stood = None  # {what: ms} of the round
     leader_stays = True

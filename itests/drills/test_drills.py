@@ -1,5 +1,6 @@
-"""The drills themselves: a row that steals, and a node whose scripts do not ask for the fence,
-because a drill that cannot fail proves nothing; and the command. The rows are in test_rows.py."""
+"""The drills themselves: a row that steals, and nodes whose scripts do not ask for the fence, or
+for locks, because a drill that cannot fail proves nothing; and the command. The rows are in
+test_rows.py."""
 
 import json
 import signal
@@ -9,7 +10,7 @@ import sys
 import pytest
 
 from drills.clients.test_load import steal_delayed
-from drills.hosts.cluster import STANDALONE, Plan
+from drills.hosts.cluster import CLUSTER, STANDALONE, Plan
 from drills.rounds import run_row
 from drills.rows.matrix import MATRIX
 from drills.rows.row import Row
@@ -19,18 +20,42 @@ from harness.build import ROOT, node_program
 from harness.network import NAMESPACES
 from harness.process import Process, descendants_of, is_alive
 from harness.wait import wait_until
-from judge.journal import Move
+from judge.journal import Lock, LockedMove, Move
 from judge.moves import read_history
 
 # pylint: disable=unused-argument
 
 
-class Thief(Row):
+class Planted(Row):
+    """A row that is to be found out; what shows that its fault has struck is not asked."""
+
+    changes = 0
+    leader_stays = True
+    node = None
+
+    def witness(self, drill):
+        return lambda: True
+
+    def deposes(self, drill):
+        """Nobody is to lose the lead."""
+        return []
+
+    def launch_altered(self, drill, settings, alterations):
+        """A node x1 of another build, in which these bytes are others, of the same length."""
+        program, text = drill.cluster.directory / "altered-node", node_program().read_bytes()
+        for honest, altered in alterations:
+            assert honest in text, f"the script is another: what does now what this did? {honest}"
+            text = text.replace(honest, altered.ljust(len(honest)))
+        program.write_bytes(text)
+        program.chmod(0o755)
+        self.node = drill.cluster.add_spare("x1", settings, program)
+        self.node.launch()
+
+
+class Thief(Planted):
     """Takes a job out of Redis, and complains about itself."""
 
     number, title = "99", "a job is stolen"
-    changes = 0
-    leader_stays = True
 
     def plan(self, variant):
         return Plan(mode=STANDALONE, nodes=1)
@@ -38,9 +63,6 @@ class Thief(Row):
     def load_options(self, cluster):
         """Some jobs have no TTR: no fault excuses that they are stolen."""
         return {"ttrs_ms": (4000, 0)}
-
-    def witness(self, drill):
-        return lambda: True
 
     def fault(self, drill):
         client = drill.cluster.redis.client()
@@ -61,12 +83,10 @@ def test_a_row_that_steals_fails_and_says_so(needs_network, tmp_path):
     assert (row["rounds"], len(row["violations"]), len(row["complaints"])) == (2, 2, 2)
 
 
-class Idle(Row):
+class Idle(Planted):
     """A fault that does nothing."""
 
     number, title = "97", "nothing at all"
-    changes = 0
-    leader_stays = True
 
     def plan(self, variant):
         return Plan(mode=STANDALONE, nodes=1)
@@ -84,31 +104,14 @@ def test_a_row_whose_fault_does_nothing_fails(needs_network, tmp_path):
     assert result.failures == [*result.complaints, *result.said]
 
 
-ASKS, DOES_NOT = b"if seen ~= token and", b"if false         and"
-
-
-class Unfenced(Row):
+class Unfenced(Planted):
     """A node that does not know of the cluster, made so that its scripts skip the fence."""
 
     number, title = "98", "a node skips the fence"
-    changes = 0
-    leader_stays = True
-
-    def witness(self, drill):
-        return lambda: True
-
-    def deposes(self, drill):
-        """It takes no part in the cluster."""
-        return []
 
     def fault(self, drill):
-        program = drill.cluster.directory / "unfenced-node"
-        text = node_program().read_bytes()
-        assert ASKS in text
-        program.write_bytes(text.replace(ASKS, DOES_NOT))
-        program.chmod(0o755)
-        self.node = drill.cluster.add_spare("x1", {"ha.mode": "standalone"}, program)
-        self.node.launch()
+        self.launch_altered(drill, {"ha.mode": "standalone"}, [
+            (b"if seen ~= token and", b"if false         and")])
 
     def hold(self, drill):
         def has_moved():
@@ -129,18 +132,58 @@ def test_a_node_that_skips_the_fence_is_seen(needs_network, tmp_path):
     assert all("x1 moved it" in each.why for each in found)
 
 
-class Busy(Row):
+# Of own_topics in lua/lib/scan.lua: all topics are its own, and any lock is good enough.
+ALTERED = ((b"local mark, is_late = mark_of(topic), false", b"local mark, is_late = OWN, false"),
+           (b"elseif sub(lock, 1, 32) == who then", b"elseif true then"),
+           (b"claim = not other and ends - now < lock_ms / 2 and token or HELD", b"claim = HELD"))
+
+
+class Lawless(Planted):
+    """Of a cluster, and its scripts do not ask for locks."""
+
+    number, title = "94", "a node asks for no lock"
+
+    def plan(self, variant):
+        return Plan(mode=CLUSTER, nodes=2)
+
+    def fault(self, drill):
+        self.launch_altered(drill, {}, ALTERED)
+
+    def deposes(self, drill):
+        return [self.node]
+
+    def hold(self, drill):
+        ledger, locks, read = drill.cluster.ledger, {}, 0
+
+        def has_moved():
+            nonlocal read
+            ledger.read()
+            for read, event in enumerate(ledger.events[read:], read + 1):
+                if isinstance(event, Lock):
+                    locks[event.topic] = event.node
+                elif isinstance(event, LockedMove) and event.node == "x1" != locks.get(event.topic):
+                    return True
+            return False
+
+        wait_until(has_moved, "it moves others' jobs", 60, interval_s=0.1)
+
+    def heal(self, drill):
+        if self.node:
+            self.changes = 1 if self.node.leads else 0  # it may have taken a lease that ran out
+            self.node.destroy()
+
+
+def test_a_node_that_asks_for_no_lock_is_seen(needs_network, tmp_path):
+    result = run_row(Lawless(), tmp_path, seed=1, rounds=1)
+    found = result.verdict.violations
+    assert {each.rule for each in found} == {"UNLOCKED"}
+    assert all("x1 moved it" in each.why for each in found)
+
+
+class Busy(Planted):
     """What a busy machine does to the leader, and a fault that knows nothing of it."""
 
     number, title = "96", "the leader sleeps"
-    changes = 0
-    leader_stays = True
-
-    def witness(self, drill):
-        return lambda: True
-
-    def deposes(self, drill):
-        return []
 
     def fault(self, drill):
         drill.leader.freeze("both")

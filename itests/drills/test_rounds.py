@@ -24,10 +24,10 @@ def leads(node, token, at):
     return Role(node, "leader", at, token)
 
 
-def drill_of(roles=(), journal=None, token="e:1"):
+def drill_of(roles=(), journal=None):
     cluster = SimpleNamespace(network=None, roles=lambda: roles)
     drill = Drill(cluster, journal or Journal(), load=None)
-    drill.since_ms, drill._tokens = FAULT_MS, {token}
+    drill.since_ms, drill._tokens = FAULT_MS, {"e:1"}
     return drill
 
 
@@ -80,8 +80,7 @@ def test_the_next_leader_is_the_first_with_another_token_after_the_fault():
 ])
 def test_served_is_the_first_job_that_the_new_leader_moved(hand_overs, expected):
     journal = Journal()
-    for each in hand_overs:
-        journal.add(each)
+    journal.add(*hand_overs)
     assert drill_of(journal=journal).first_served(from_ms=1300) == expected
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from drills.rows import vip_row as subject
 from drills.rows.vip_row import VIP, VIP6, VipRow, meet, misplaced, strangers
-from harness.neighbours import add_address, announce, mac_of, remove_address, touch
+from harness.neighbours import drop, mac_of, take, touch
 from harness.wait import wait_until
 from judge.address import HolderWatch
 from judge.journal import AWAY, LEAVING, Vip
 
-SOON_S = 0.2
+SOON_S, VIPS = 0.2, (VIP, VIP6)
 
 
 @pytest.fixture
@@ -19,29 +19,17 @@ def drill(network, monkeypatch):
     """Of two nodes, a with the lead and the address; client and bystander have met it."""
     monkeypatch.setattr(subject, "PATIENCE_S", 20)
     nodes = [SimpleNamespace(name=name, host=network.add_host(name)) for name in "ab"]
-    cluster = SimpleNamespace(nodes=nodes, leader=lambda: nodes[0], vips=[VIP, VIP6], view=object(),
+    cluster = SimpleNamespace(nodes=nodes, leader=lambda: nodes[0], vips=VIPS, view=object(),
                               client=network.add_host("client"),
                               bystander=network.add_host("bystander"))
     cluster.holders = HolderWatch([node.host for node in nodes], cluster.vips, lambda event: None)
-    take(nodes[0].host)
+    take(nodes[0].host, VIPS)
     for vip in cluster.vips:
         touch(cluster.client, vip)
     meet(cluster)
     monkeypatch.setattr(subject, "PATIENCE_S", SOON_S)
     yield SimpleNamespace(cluster=cluster)
     cluster.holders.close()
-
-
-def take(host, *, silently=False):
-    for vip in (VIP, VIP6):
-        add_address(host, vip)
-    if not silently:
-        tell(host)
-
-
-def tell(host):
-    for vip in (VIP, VIP6):
-        announce(host, vip)
 
 
 def leads(drill, number):
@@ -54,18 +42,13 @@ def test_it_is_in_its_place(drill):
 
 
 def test_it_has_moved(drill):
-    remove(drill.cluster.nodes[0].host)
-    take(leads(drill, 1))
+    drop(drill.cluster.nodes[0].host, VIPS)
+    take(leads(drill, 1), VIPS)
     wait_until(lambda: not list(misplaced(drill)), "all know")
 
 
-def remove(host):
-    for vip in (VIP, VIP6):
-        remove_address(host, vip)
-
-
 def test_the_leader_before_has_it_still(drill):
-    take(leads(drill, 1))
+    take(leads(drill, 1), VIPS)
     text = "\n".join(misplaced(drill))
     assert f"{VIP} is at a and b, b leads" in text and f"{VIP6} is at a and b, b leads" in text
     assert f"a has {VIP} and {VIP6}, and b leads" in text
@@ -74,9 +57,9 @@ def test_the_leader_before_has_it_still(drill):
 
 def test_the_leader_before_has_put_it_back_and_says_so(drill):
     before, now = drill.cluster.nodes[0].host, leads(drill, 1)
-    remove(before)
-    take(now)
-    take(before)
+    drop(before, VIPS)
+    take(now, VIPS)
+    take(before, VIPS)
     mac = mac_of(before)
     text = "\n".join(misplaced(drill))
     for name in ("client", "bystander"):
@@ -106,20 +89,20 @@ def test_a_node_that_hands_the_address_over_answers_as_long(begun_ms, vips, is_w
 
 
 def test_nobody_has_it(drill):
-    remove(drill.cluster.nodes[0].host)
+    drop(drill.cluster.nodes[0].host, VIPS)
     assert any(f"{VIP} is at nobody" in text for text in misplaced(drill))
 
 
 def test_a_neighbour_was_not_told(network, drill):
     with network.hush([drill.cluster.nodes[1].host], VIP):
-        remove(drill.cluster.nodes[0].host)
-        take(leads(drill, 1))
+        drop(drill.cluster.nodes[0].host, VIPS)
+        take(leads(drill, 1), VIPS)
         text = "\n".join(misplaced(drill))
         assert f"bystander knows {VIP} at" in text and f"bystander knows {VIP6}" not in text
 
 
 def test_a_stranger_has_it(network, drill):
     """Which is no node: who asks is sent there."""
-    take(network.add_host("stranger"))
+    take(network.add_host("stranger"), VIPS)
     text = "\n".join(misplaced(drill))
     assert f"client knows {VIP} at" in text and "is at" not in text

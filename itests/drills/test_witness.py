@@ -96,59 +96,55 @@ def test_a_redis_that_was_restarted_is_another(tmp_path):
         server.destroy()
 
 
-def test_a_slow_redis_is_measured(network, tmp_path):
-    store = Store(network, tmp_path / "redis", StorePlan(has_relay=True), {})
+@pytest.fixture
+def store(network, tmp_path):
+    """The Redis of a drill, with a relay on the way to it."""
+    made = Store(network, tmp_path / "redis", StorePlan(has_relay=True), {})
     try:
-        store.start()
-        drill = SimpleNamespace(variant="slow by 100 ms", cluster=SimpleNamespace(store=store))
-        is_slow = MATRIX["16"].witness(drill)
-        assert store.answers_in_ms() < 1e9  # how long it takes alone is the machine's
-        store.relay.delay_ms = 100
-        assert is_slow()
+        made.start()
+        yield made
     finally:
-        store.destroy()
+        made.destroy()
 
 
-@pytest.mark.parametrize("name, command, is_refused", [
-    ("out of memory", ("PUSH", "EVAL", "return redis.call('SET', 'a', 'b')", 0), True),
-    ("another password", None, True), ("without scripts", ("EVALSHA", "0" * 40, 0), True),
-    ("read-only", None, False)])
-def test_a_redis_that_does_not_want_to_is_seen(network, tmp_path, name, command, is_refused):
-    store = Store(network, tmp_path / "redis", StorePlan(), {})
+def test_a_slow_redis_is_measured(store):
+    drill = SimpleNamespace(variant="slow by 100 ms", cluster=SimpleNamespace(store=store))
+    is_slow = MATRIX["16"].witness(drill)
+    assert store.answers_in_ms() < 1e9  # how long it takes alone is the machine's
+    store.relay.delay_ms = 100
+    assert is_slow()
+
+
+@pytest.mark.parametrize("name, command", [
+    ("out of memory", ("EVAL", "return redis.call('SET', 'a', 'b')", 0)),
+    ("another password", ("PING",)), ("without scripts", ("EVALSHA", "0" * 40, 0)),
+    ("read-only", None)])
+def test_a_redis_that_does_not_want_to_is_seen(store, name, command):
+    """`command`: it is refused; None: the trouble itself is seen."""
     cluster, trouble = SimpleNamespace(store=store, redis=store.server), TROUBLES[name]
-    try:
-        store.start()
-        has_struck = trouble.witness(cluster)
+    has_struck = trouble.witness(cluster)
+    assert not has_struck()
+    trouble.make(cluster)
+    if command:
+        assert not has_struck(), "nobody has met it"
+        with store.server.client() as client, suppress(redis.ResponseError):
+            client.execute_command("NO SUCH COMMAND")
+        assert not has_struck(), "another error has nothing to do with it"
+        with store.server.client() as client, suppress(Exception):
+            client.execute_command(*command)
+    assert has_struck()
+    trouble.heal(cluster)
+
+
+def test_errors_that_redis_has_forgotten_are_no_errors(store):
+    with store.server.client() as client:
+        for _ in range(2):
+            with suppress(redis.ResponseError):
+                client.evalsha("0" * 40, 0)
+        has_struck = TROUBLES["without scripts"].witness(
+            SimpleNamespace(store=store, redis=store.server))
+        client.config_resetstat()
         assert not has_struck()
-        trouble.make(cluster)
-        if is_refused:
-            assert not has_struck(), "nobody has met it"
-            with store.server.client() as client, suppress(redis.ResponseError):
-                client.execute_command("NO SUCH COMMAND")
-            assert not has_struck(), "another error has nothing to do with it"
-            with store.server.client() as client, suppress(Exception):
-                client.execute_command(*(command or ("PING",))[1 if command and command[0] == "PUSH"
-                                                                else 0:])
-        assert has_struck()
-        trouble.heal(cluster)
-    finally:
-        store.destroy()
-
-
-def test_errors_that_redis_has_forgotten_are_no_errors(network, tmp_path):
-    store = Store(network, tmp_path / "redis", StorePlan(), {})
-    try:
-        store.start()
-        with store.server.client() as client:
-            for _ in range(2):
-                with suppress(redis.ResponseError):
-                    client.evalsha("0" * 40, 0)
-            has_struck = TROUBLES["without scripts"].witness(
-                SimpleNamespace(store=store, redis=store.server))
-            client.config_resetstat()
-            assert not has_struck()
-    finally:
-        store.destroy()
 
 
 def test_a_slow_name_service_has_kept_somebody_waiting(network):

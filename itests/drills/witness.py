@@ -4,7 +4,7 @@ a number is another. Nothing of what the row believes to have done counts. A rou
 be seen is void, and fails.
 """
 
-from pathlib import Path
+from harness.process import is_alive
 
 
 def changed(look):
@@ -25,11 +25,7 @@ def all_hurt(pids):
 
 def is_running(pid):
     """Neither gone, nor a zombie, nor stopped."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] not in "ZXTt"
+    return is_alive(pid, dead="ZXTt")
 
 
 def cut(network):

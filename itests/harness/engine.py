@@ -24,6 +24,7 @@ import subprocess
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from harness.memory import available_bytes
 from harness.network import NAMESPACES, entered, remove_namespace
 from harness.process import Process, children_of, descendants_of, is_alive, kill_now
 from harness.wait import wait_until
@@ -100,7 +101,7 @@ class Engine:
         argv = ["nsenter", f"--net={NAMESPACES / self.name}",
                 "unshare", "--mount", "--propagation", "private", "--pid", "--fork",
                 "--kill-child", "--mount-proc", "sh", "-c", INIT, "dockerd",
-                self.directory / "data", FILES_BYTES if has_memory(2 * FILES_BYTES) else 0,
+                self.directory / "data", FILES_BYTES if available_bytes() >= 2 * FILES_BYTES else 0,
                 "--exec-root", self.run / "exec",
                 "--pidfile", self.run / "pid", "--host", self.host,
                 "--cgroup-parent", f"/{self.name}"]
@@ -224,11 +225,6 @@ def missing_programs():
     """Those that an engine takes and that are not here."""
     return [name for name in (DOCKER, COMPOSE, "dockerd", "containerd", "slirp4netns", "mmdebstrap",
                               "iptables", "nsenter", "unshare") if shutil.which(name) is None]
-
-
-def has_memory(size):
-    found = re.search(r"^MemAvailable: +(\d+) kB$", Path("/proc/meminfo").read_text("utf-8"), re.M)
-    return int(found.group(1)) * 1024 >= size
 
 
 def machine_rules(mark, namespace=None):

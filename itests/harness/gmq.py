@@ -65,9 +65,9 @@ class _Calls:
 class PythonClient(_Calls):
     """One connection; one sendall and one recv(1024) a call; no newline; ids count up."""
 
-    def __init__(self, port, timeout_s=PHP_READ_TIMEOUT_S):
+    def __init__(self, port):
         self._ids = itertools.count()
-        self.socket = _connect(port, timeout_s)
+        self.socket = _connect(port)
 
     def call(self, method, *params):
         number = next(self._ids)
@@ -99,7 +99,7 @@ class PhpClient(_Calls):
         self._port = port
 
     def call(self, method, *params):
-        with _connect(self._port, PHP_READ_TIMEOUT_S) as connection:
+        with _connect(self._port) as connection:
             text = json.dumps(request(method, *params, id=0), ensure_ascii=False)
             connection.sendall(text.encode() + b"\n")
             line = connection.makefile("rb").readline()
@@ -114,35 +114,21 @@ class PhpClient(_Calls):
         pass
 
 
-class RawClient:
+class RawSocket:
     """Bytes out, lines in."""
 
-    def __init__(self, port, timeout_s=PHP_READ_TIMEOUT_S, receive_buffer=None):
-        self.socket = _connect(port, timeout_s)
-        if receive_buffer:
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        self._lines = self.socket.makefile("rb")
+    def __init__(self, connected):
+        self.socket, self._lines = connected, connected.makefile("rb")
 
     def send(self, data):
         self.socket.sendall(data if isinstance(data, bytes) else data.encode())
 
-    def send_request(self, method, *params, id=None):
-        self.send(json.dumps(request(method, *params, id=id)))
-
     def line(self):
-        """The next reply's bytes; b"" when the server has closed."""
+        """The next line; b"" when the server has closed."""
         try:
             return self._lines.readline()
         except ConnectionResetError:
             return b""
-
-    def reply(self):
-        return parse_reply(self.line())
-
-    def ask(self, data):
-        """Sends anything that is one request, returns the reply."""
-        self.send(data if isinstance(data, (str, bytes)) else json.dumps(data))
-        return self.reply()
 
     def is_closed_by_server(self):
         return self.line() == b""
@@ -158,9 +144,29 @@ class RawClient:
         self.close()
 
 
-def _connect(port, timeout_s):
+class RawClient(RawSocket):
+    """Of gmq; a line is a reply."""
+
+    def __init__(self, port, receive_buffer=None):
+        super().__init__(_connect(port))
+        if receive_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+
+    def send_request(self, method, *params, id=None):
+        self.send(json.dumps(request(method, *params, id=id)))
+
+    def reply(self):
+        return parse_reply(self.line())
+
+    def ask(self, data):
+        """Sends anything that is one request, returns the reply."""
+        self.send(data if isinstance(data, (str, bytes)) else json.dumps(data))
+        return self.reply()
+
+
+def _connect(port):
     try:
-        connection = socket.create_connection(("127.0.0.1", port), timeout_s)
+        connection = socket.create_connection(("127.0.0.1", port), PHP_READ_TIMEOUT_S)
     except OSError as error:
         raise LostConnection(str(error)) from error
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -60,8 +60,8 @@ def path_of(*segments):
 class HttpApi:
     """One kept connection; opened with the first request, and again when the node closed it."""
 
-    def __init__(self, port, timeout_s=TIMEOUT_S, contract=None):
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
+    def __init__(self, port, contract=None):
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S)
         self._contract = contract
 
     @property

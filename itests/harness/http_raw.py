@@ -5,24 +5,22 @@ import select
 import socket
 import struct
 
+from harness.gmq import RawSocket
 from harness.http_api import Reply
 
 TIMEOUT_S = 30
 BODYLESS = (100, 204, 304)
 
 
-class RawHttp:
-    def __init__(self, port, timeout_s=TIMEOUT_S, receive_buffer=None):
-        self.socket = socket.socket()
+class RawHttp(RawSocket):
+    def __init__(self, port, receive_buffer=None):
+        connected = socket.socket()
         if receive_buffer:
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        self.socket.settimeout(timeout_s)
-        self.socket.connect(("127.0.0.1", port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._lines = self.socket.makefile("rb")
-
-    def send(self, data):
-        self.socket.sendall(data if isinstance(data, bytes) else data.encode())
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        connected.settimeout(TIMEOUT_S)
+        connected.connect(("127.0.0.1", port))
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        super().__init__(connected)
 
     def request(self, method, target, body=b"", headers=""):
         length = f"Content-Length: {len(body)}\r\n" if body else ""
@@ -30,12 +28,12 @@ class RawHttp:
 
     def reply(self, to_head=False):
         """The next reply; None when the server has closed."""
-        first = self._line()
+        first = self.line()
         if not first:
             return None
         status = int(first.split()[1])
         pairs = [line.decode().rstrip("\r\n").split(": ", 1)
-                 for line in iter(self._line, b"\r\n")]
+                 for line in iter(self.line, b"\r\n")]
         reply = Reply(status, pairs, b"")
         if status not in BODYLESS and not to_head:
             reply.body = self._lines.read(int(reply.headers["content-length"]))
@@ -48,15 +46,6 @@ class RawHttp:
         reply = self.reply()
         return reply.status, reply.json["error"]["code"]
 
-    def _line(self):
-        try:
-            return self._lines.readline()
-        except ConnectionResetError:
-            return b""
-
-    def is_closed_by_server(self):
-        return self._line() == b""
-
     def is_silent_for(self, seconds):
         """Nothing comes: no reply, no end."""
         poll = select.poll()
@@ -66,14 +55,4 @@ class RawHttp:
     def reset(self):
         """Leaves with an RST."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.close()
-
-    def close(self):
-        self._lines.close()
-        self.socket.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
         self.close()

@@ -72,6 +72,20 @@ def announce(host, address):
         raw.send(frame_of(mac, ipaddress.ip_address(address)))
 
 
+def take(host, addresses, *words):
+    """It has all of them from now on, and says so."""
+    for each in addresses:
+        add_address(host, each, *words)
+    for each in addresses:
+        announce(host, each)
+
+
+def drop(host, addresses):
+    """Not one of them any more."""
+    for each in addresses:
+        remove_address(host, each)
+
+
 def frame_of(mac, address):
     """What an owner of the address sends unasked."""
     if address.version == 4:

@@ -150,15 +150,7 @@ class Node:
         return f"http://127.0.0.1:{self.http_port}{path}"
 
     def http(self, path):
-        """(status, text); (0, reason) when nobody answers."""
-        url = self.url(path)
-        try:
-            with urllib.request.urlopen(url, timeout=10) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
-        except OSError as error:
-            return 0, str(error)
+        return answer_of(self.url(path))
 
     def metrics(self):
         """{name or name{labels}: value}"""
@@ -178,6 +170,17 @@ class Node:
     def log_records(self):
         """The log as objects; needs log.format=json."""
         return [json.loads(line) for line in self.output().splitlines() if line[:1] == "{"]
+
+
+def answer_of(url, timeout_s=10):
+    """(status, text); (0, reason) when nobody answers."""
+    try:
+        with urllib.request.urlopen(url, timeout=timeout_s) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+    except OSError as error:
+        return 0, str(error)
 
 
 def _sanitizer_env(directory):

@@ -37,13 +37,13 @@ def descendants_of(pid):
     return found
 
 
-def is_alive(pid):
-    """Does it run? A zombie does not."""
+def is_alive(pid, dead="ZX"):
+    """Does it run? A zombie does not. `dead`: the states, as proc(5) has them, of what does not."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
-    return stat.rpartition(")")[2].split()[0] not in "ZX"
+    return stat.rpartition(")")[2].split()[0] not in dead
 
 
 def name_of(pid):
@@ -125,14 +125,14 @@ class Process:
     def wait(self, timeout_s=PATIENCE_S):
         return self._popen.wait(timeout_s)
 
-    def terminate(self, timeout_s=PATIENCE_S):
+    def terminate(self):
         """SIGTERM; the exit code. Killed and reported when it does not obey."""
         self.signal(signal.SIGTERM)
         try:
-            return self.wait(timeout_s)
+            return self.wait()
         except subprocess.TimeoutExpired:
             kill_now([self.pid, *descendants_of(self.pid)])
-            raise AssertionError(f"{self.argv[0]} ignored SIGTERM for {timeout_s} s") from None
+            raise AssertionError(f"{self.argv[0]} ignored SIGTERM for {PATIENCE_S} s") from None
 
     def output(self):
         return self.log.read_text(encoding="utf-8", errors="replace")

@@ -4,7 +4,7 @@ Each host's cable leads through a relay (slowlink.c), which holds back what the 
 it. So a frame from one host to another is late once, and may be lost once, on its way; an answer
 the same again.
 
-    with SlowNetwork(seed=7) as network:
+    with SlowNetwork() as network:
         a, b = network.add_host("a"), network.add_host("b")
         network.slow_down(delay_ms=100, lost=0.05)     # round trips take 200 ms
         ...
@@ -68,11 +68,11 @@ class Cable:
 
 
 class SlowNetwork(Network):
-    """`seed`: of what is lost. All cables are quick at first."""
+    """All cables are quick at first."""
 
-    def __init__(self, seed=1):
+    def __init__(self):
         super().__init__()
-        self._dice = random.Random(seed)
+        self._dice = random.Random(1)  # of what is lost
         self._cables, self._now = {}, (0, 0)
 
     def __exit__(self, *unused):

@@ -305,12 +305,13 @@ class Journal:
         # pylint: disable=consider-using-with
         self._file = open(self.path, "a", encoding="utf-8") if self.path else None
 
-    def add(self, event):
-        self.events[type(event)].append(event)
-        if self._file:
-            line = json.dumps({"event": _NAMES[type(event)], **asdict(event)})
-            with self._lock:
-                self._file.write(line + "\n")
+    def add(self, *events):
+        for event in events:
+            self.events[type(event)].append(event)
+            if self._file:
+                line = json.dumps({"event": _NAMES[type(event)], **asdict(event)})
+                with self._lock:
+                    self._file.write(line + "\n")
 
     def of(self, kind):
         return self.events[kind]
@@ -323,11 +324,6 @@ class Journal:
                 yield event
             elif getattr(event, when) < since_ms - OUT_OF_ORDER_MS:
                 return
-
-    def read(self, path):
-        """Adds what another file says."""
-        for event in read_events(path):
-            self.add(event)
 
     def close(self):
         if self._file:

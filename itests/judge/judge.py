@@ -25,23 +25,13 @@
 
 A violation of a job is told with all that is known of that job (story.py).
 
-LOST, INVENTED and RETURNED are those of jobs.py.
-Counted apart, in `explained`:
+LOST, INVENTED and RETURNED are those of jobs.py. What is excused is counted apart, in `explained`,
+by its rule; README.md has the evidence for each excuse, and where it ends. Counted there alone:
 
-    what only a Redis that rolled back explains (rollback.py)
-    what only a clock of Redis that was set explains: EARLY and TWICE by as much as it gained
-        meanwhile, and lateness that such a clock cannot tell
-    LOST, of jobs without a TTR, which are gone once the kernel of a consumer, or of its proxy, has
-        them: their consumer's pop was left without an answer by a fault (lost_on_the_way)
     UNCONFIRMED: second hand-overs that nothing but a fault's unconfirmed delivery explains
-    RETURNED, of jobs whose reply was on its way for up to a second when they were done: by the
-        history their consumers had them before (_told_late)
-    UNASKED: jobs that came late because no consumer asked for them (lateness.py)
-    UNDELIVERED: jobs that came late because a fault kept them from their first consumer
-        (lateness.py)
-    DEPOSED, of moves that were sent within the lease, and done just after it (moves.py)
-    STORM: changes that no fault may have caused, and for which the deposed node names the machine
-        (leaders.py)
+    UNASKED, UNDELIVERED: jobs that came late because no consumer asked for them, or because a fault
+        kept them from their first consumer (lateness.py)
+    LATE: hand-overs whose lateness a clock of Redis that was set cannot tell
 """
 
 import math
@@ -56,10 +46,10 @@ from judge.journal import (OK, UNKNOWN, Ack, Cancel, Clock, Delivered, Fault, Ha
 from judge.lateness import HELD_MS, judge_lateness
 from judge.leaders import judge_leaders
 from judge.locks import judge_locks
-from judge.masters import by_what_forgot
 from judge.moves import judge_moves, moved_behind_their_lease
-from judge.rollback import (can_bring_again, forgiving, is_forgotten, is_of_two_masters, is_void,
-                              judge_told, lost_before_ms, returned, without)
+from judge.rollback import (by_what_forgot, can_bring_again, forgiving, is_forgotten,
+                            is_of_two_masters, is_void, judge_told, lost_before_ms, returned,
+                            without)
 from judge.story import story_of
 from judge.unanswered import ESTIMATE_MS, UNWRITTEN_MS, broken_pops, lost_on_the_way
 

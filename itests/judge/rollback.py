@@ -19,13 +19,39 @@ import math
 from collections import Counter, defaultdict
 from dataclasses import replace
 
+from harness.redis_cluster import bucket_of
 from judge.jobs import CONFIRM_MS, SLACK_MS, UNCONFIRMED_MS, Violation
-from judge.journal import (DUPLICATE, OK, REFUSED, UNKNOWN, Ack, Cancel, Fault, HandOver, Journal,
-                            Older, Push, Release)
+from judge.journal import (DUPLICATE, OK, REFUSED, UNKNOWN, Ack, Cancel, Clock, Delivered, Fault,
+                           HandOver, Journal, Older, Push, Release, Rest, TakenBack)
 
 READ_MS = 1000  # a client may read an answer so long after whoever gave it has ended
 OVERDUE_MS = 10_000  # ample: twice what a delivery that nobody confirmed is held
 FORGOTTEN = {OK: UNKNOWN, DUPLICATE: REFUSED}  # a duplicate of what is forgotten promises nothing
+
+
+def by_what_forgot(journal):
+    """Where each of several masters has its own buckets, what one has forgotten excuses nothing of
+    the others' jobs: journals of jobs alone, one for each set of Olders that can concern a job's
+    bucket. Whose push is not in the journal is with those that nothing concerns."""
+    olders = journal.of(Older)
+    if all(older.buckets is None for older in olders):
+        return [journal]
+    sets = {each.id: _olders_of(each, olders) for kind in (Push, HandOver)
+            for each in journal.of(kind)}
+    found = defaultdict(Journal)
+    for kind in (Push, HandOver, Ack, Cancel, Release, Rest, Delivered, TakenBack):
+        for event in journal.of(kind):
+            found[sets.get(event.id, ())].events[kind].append(event)
+    for own, part in found.items():
+        part.events[Older] += own
+        part.events[Fault] += journal.of(Fault)
+        part.events[Clock] += journal.of(Clock)
+    return list(found.values())
+
+
+def _olders_of(job, olders):
+    return tuple(older for older in olders
+                 if older.buckets is None or bucket_of(job.topic) in older.buckets)
 
 
 def forgiving(journal):

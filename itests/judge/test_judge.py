@@ -69,8 +69,7 @@ def fenced(node, epoch, fence, at, ensemble="e"):
 
 def verdict(*events, limits=None):
     journal = Journal()
-    for event in events:
-        journal.add(event)
+    journal.add(*events)
     return judge(journal, limits)
 
 
@@ -451,10 +450,8 @@ def test_an_excuse_is_for_one_change():
 
 @pytest.mark.parametrize("round_trip_ms, expected", [(0, ["RETURNED"]), (75, []), (74, ["RETURNED"])])
 def test_a_slow_network_may_bring_what_was_done_meanwhile(round_trip_ms, expected):
-    events = [push(), hand_over(2100, asked=1000), sent(2050), ack(1600, kind=Cancel)]
     journal = Journal()
-    for event in events:
-        journal.add(event)
+    journal.add(push(), hand_over(2100, asked=1000), sent(2050), ack(1600, kind=Cancel))
     found = judge(journal, round_trip_ms=round_trip_ms)
     assert [each.rule for each in found.violations] == expected
 
@@ -900,8 +897,7 @@ def test_a_journal_is_read_as_it_was_written(tmp_path):
               moves("n1", 4), sent(5), BROKEN, FORWARD, BACK,
               Fault("kill", 1, 2, 1.5, 2, ("n1",), 1.2, ("n1", NODE)), Older(1, 2)]
     written = Journal(tmp_path / "journal")
-    for event in events:
-        written.add(event)
+    written.add(*events)
     written.close()
     assert read_events(tmp_path / "journal") == events
 

@@ -96,8 +96,7 @@ GUILTY = {
 
 def rules(events):
     journal = Journal()
-    for event in events:
-        journal.add(event)
+    journal.add(*events)
     return sorted({each.rule for each in judge(journal, lock_ms=LOCK_MS).violations})
 
 

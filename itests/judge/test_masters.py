@@ -22,8 +22,7 @@ def done(id, topic, at):
 
 def rules(*events):
     journal = Journal()
-    for event in (Fault("kill", 1000, 3000), *events):
-        journal.add(event)
+    journal.add(Fault("kill", 1000, 3000), *events)
     verdict = judge(journal)
     return sorted(each.rule for each in verdict.violations), dict(verdict.explained)
 

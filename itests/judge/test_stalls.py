@@ -1,12 +1,11 @@
 """The watch over loops sees one that stands still without waiting for a processor; and what a node
 says of that is read."""
 
-import os
-import signal
 import time
 
 import pytest
 
+from harness.process import frozen
 from harness.wait import wait_until
 from judge.journal import Stall, now_ms
 from judge.stalls import LoopWatch, told_stalls
@@ -16,9 +15,8 @@ WAITED_MS = 1000  # for a processor, with a timer that was due, before it was st
 
 def test_a_loop_that_stands_still_is_seen(node):
     watch = LoopWatch(node)
-    os.kill(node.worker_pid, signal.SIGSTOP)
-    time.sleep(1.5)  # the stall's length: a timer is due at least once a second
-    os.kill(node.worker_pid, signal.SIGCONT)
+    with frozen(node.worker_pid):
+        time.sleep(1.5)  # the stall's length: a timer is due at least once a second
     watch.look()
     assert watch.own_max_ms > 100
 
@@ -28,9 +26,8 @@ def test_what_a_node_says_of_a_stall_is_read_on_the_clock_of_journals(node):
         return [each for each in told_stalls("n1", node.output()) if each.boot_ms > began_ms]
 
     began_ms = now_ms()
-    os.kill(node.worker_pid, signal.SIGSTOP)
-    time.sleep(1.5)  # the stall's length, as above
-    os.kill(node.worker_pid, signal.SIGCONT)
+    with frozen(node.worker_pid):
+        time.sleep(1.5)  # the stall's length, as above
     wait_until(told, "it says so")
     (stall,) = told()
     assert stall.node == "n1"

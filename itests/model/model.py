@@ -122,11 +122,6 @@ class Model(Owners):
                 raise Wrong(f"{topic}: {id} ({mine[0]}) was handed out before {other} "
                             f"({theirs[0]})")
 
-    @staticmethod
-    def _was_ready(lives, span):
-        """For sure, all the time, and not expired."""
-        return all(life.state == READY and life.since.last <= span.first for life in lives)
-
     def _nothing_was_ready(self, topic, span):
         """A pop came back without having taken what is left in the topic."""
         if self.topics[topic].is_paused(span) is not False or self.is_waited_for(topic):

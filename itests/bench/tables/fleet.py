@@ -74,16 +74,9 @@ def hot(bench, options, result):
     counts = options.pick((1, 3), quick=(1, 2))
     jobs = options.pick(36_000, quick=1200)
     site = bench.site("hot", scale.MODE)
-
-    def life(count):
-        with site.running(count):
-            used = {"push": site.push(jobs, 1)}
-            used["due"] = site.fall_due(4 * jobs, 1, fill_seconds(4 * jobs, 1))
-            used["hand"] = site.hand_over(jobs, 1)
-        return flat(used)
-
     keys = [(count,) for count in counts]
-    cells = medians(bench, options, result, {key: lambda key=key: life(*key) for key in keys})
+    cells = medians(bench, options, result, {
+        key: lambda key=key: scale.life(site, *key, jobs, 1) for key in keys})
     result.columns = [f"{count} node{'s' * (count > 1)}" for count in counts]
     add_phases(result, cells, keys)
     result.notes.append("one topic is in one bucket, and so at one Redis: that one's processor is "

@@ -1,13 +1,12 @@
 """A topic of millions: what a request for one of its jobs takes, and what its purge costs
 everybody else."""
 
-import http.client
-import json
 import random
 import statistics
 import time
 from contextlib import contextmanager
 
+from bench.batches import Connection
 from bench.loads import LoadFailed
 from bench.tables.table import attempt, table
 from harness.wait import wait_until
@@ -46,20 +45,12 @@ class Asker:
     for all: about a tenth of a millisecond."""
 
     def __init__(self, port, topic):
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        self._path = f"/v1/topics/{topic}/jobs"
+        self._connection, self._path = Connection(port), f"/v1/topics/{topic}/jobs"
 
     def ask(self, method, rest="", members=None):
         """(ms it took, the reply's JSON or None)."""
-        body = json.dumps(members).encode() if members is not None else None
-        since = time.perf_counter()
-        self._connection.request(method, self._path + rest, body)
-        answer = self._connection.getresponse()
-        text = answer.read()
-        taken_ms = (time.perf_counter() - since) * 1000
-        if answer.status >= 300:
-            raise LoadFailed(f"{method} {rest}: {answer.status} {text.decode()}")
-        return taken_ms, json.loads(text) if text else None
+        reply = self._connection.ask(method, self._path + rest, members)
+        return self._connection.taken_s * 1000, reply
 
     def close(self):
         self._connection.close()
@@ -206,16 +197,12 @@ def purge(bench, options, result):
 
 def _purge(bench, state):
     """(seconds, jobs), as the one who asks sees it."""
-    connection = http.client.HTTPConnection("127.0.0.1", bench.node.http_port, timeout=300)
-    since = time.monotonic()
-    connection.request("POST", "/v1/topics/large-0/purge", json.dumps({"states": [state]}))
-    answer = connection.getresponse()
-    text = answer.read().decode()
-    taken_s = time.monotonic() - since
+    connection = Connection(bench.node.http_port, timeout_s=300)
+    reply = connection.ask("POST", "/v1/topics/large-0/purge", {"states": [state]})
     connection.close()
-    if answer.status != 200 or json.loads(text)["has_more"]:
-        raise LoadFailed(f"purge: {answer.status} {text}")
-    return taken_s, json.loads(text)["count"]
+    if reply["has_more"]:
+        raise LoadFailed(f"purge: {reply}")
+    return connection.taken_s, reply["count"]
 
 
 @contextmanager

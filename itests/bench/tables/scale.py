@@ -39,7 +39,7 @@ def fill_seconds(jobs, topics):
     return 0.5 + jobs / FILL_A_SECOND + topics / FILL_TOPICS_A_SECOND
 
 
-def add_phases(result, cells, keys, uses=USES):
+def add_phases(result, cells, keys):
     """Rows of all phases; `cells` {key: figures}, a column a key."""
     for phase, label in PHASES.items():
         def row(name, phase=phase):
@@ -47,7 +47,7 @@ def add_phases(result, cells, keys, uses=USES):
 
         result.add(label, row("per_second"), "/s")
         result.add("... processors at work", row("processors"), "")
-        for name, (who, unit) in uses.items():
+        for name, (who, unit) in USES.items():
             if any(row(name)):
                 result.add(f"... a job: {who}", row(name), unit)
 

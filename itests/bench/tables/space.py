@@ -1,12 +1,10 @@
 """What jobs and clients cost in memory, and whether a long topic makes a push dearer."""
 
-import http.client
-import json
 import statistics
 
-from bench import machine
+from bench.batches import Connection
 from bench.tables.table import PROTOCOLS, attempt, ratio, table
-from harness.memory import resident_bytes
+from harness.memory import available_bytes, resident_bytes
 from harness.process import allow_many_files
 
 JOBS_A_TOPIC = 12_500  # how full Redis's hash tables are depends on it: always the same
@@ -59,7 +57,7 @@ def bytes_a_job(bench, still_s, state, jobs, topics, **kind):
 def push(bench, step, jobs, topics, delay_ms=0, id_bytes=0, body_bytes=100, priorities=0):
     """Over HTTP, many at a time: the one way in that gives both kinds of ids. With ids of 0 bytes
     the server gives them; with 0 priorities none is said."""
-    connection = http.client.HTTPConnection("127.0.0.1", bench.node.http_port, timeout=60)
+    connection = Connection(bench.node.http_port)
     batch = max(1, min(1000, REQUEST_BYTES // (body_bytes + 150)))
     body = "x" * body_bytes
     for topic in range(topics):
@@ -68,9 +66,8 @@ def push(bench, step, jobs, topics, delay_ms=0, id_bytes=0, body_bytes=100, prio
                       **({"id": f"{number:0{id_bytes}}"} if id_bytes else {}),
                       **({"priority": 1 + number % priorities} if priorities else {})}
                      for number in range(first, min(first + batch, jobs // topics))]
-            connection.request("POST", f"/v1/topics/bench-{topic}/jobs", json.dumps(items))
-            answer = json.loads(connection.getresponse().read())
-            assert all("id" in job for job in answer["results"]), answer
+            reply = connection.ask("POST", f"/v1/topics/bench-{topic}/jobs", items)
+            assert all("id" in job for job in reply["results"]), reply
             step.at(topic * (jobs // topics) + first, jobs)
     connection.close()
 
@@ -84,7 +81,7 @@ BYTES_A_JOB = 600  # while filling: Redis, and the append-only file in the page 
 @table("pushes into a topic that is long already, 64 connections", plan=(3, 0, 75))
 def depth(bench, options, result):
     lengths = options.pick(LENGTHS, quick=(1_000, 10_000))
-    affordable = [n for n in lengths if n * BYTES_A_JOB < machine.free_memory_bytes()]
+    affordable = [n for n in lengths if n * BYTES_A_JOB < available_bytes()]
     bench.progress.expect(len(affordable) * (1 + options.rounds))
     bench.never_rewrite()
     filled, rates = 0, []

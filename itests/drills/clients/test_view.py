@@ -16,7 +16,7 @@ from drills.graceful import FEW_LATE, ONE_LATE_IN
 from drills.rows.matrix import MATRIX
 from drills.rows.vip_row import (ANNOUNCED_MS, accepted_by_the_dead, begun_with_nobody, gaps,
                             left_in_silence, lost_with_somebody, strangers, untold, with_nobody)
-from harness.neighbours import add_address, announce, remove_address
+from harness.neighbours import add_address, announce, drop, take
 from harness.wait import wait_until
 from judge import address as holders
 from judge.address import KEPT_MS, LATE_MS, UNRENEWED_MS, HolderWatch, judge_holders
@@ -118,17 +118,14 @@ class Stage:
         self.view = View(directory, self.client, addresses, PORT)
 
     def take(self, host, *words):
-        for address in self.addresses:
-            add_address(host, address, *words)
-        self.tell(host)
+        take(host, self.addresses, *words)
 
     def tell(self, host):
         for address in self.addresses:
             announce(host, address)
 
     def drop(self, host):
-        for address in self.addresses:
-            remove_address(host, address)
+        drop(host, self.addresses)
 
     def begin(self):
         """With the address at a, and everybody there."""
@@ -270,10 +267,9 @@ def test_a_dead_host_that_takes_and_says_nothing_is_seen(how, connected_ms, is_w
                                                (LATE_MS + 1, True), (None, True)])
 def test_an_address_that_the_dead_keep_too_long_is_seen(most_ms, more_ms, is_wrong):
     journal = Journal()
-    for event in (Role("a", "leader", 0, "e:1"), Lease("a", "e:1", 0, 9000), Put("a", "v", 10),
-                  Role("a", "offline", 1000, reason=DIED), Role("b", "leader", 1020, "e:2"),
-                  Lease("b", "e:2", 1020, 9000), Put("b", "v", 1021)):
-        journal.add(event)
+    journal.add(Role("a", "leader", 0, "e:1"), Lease("a", "e:1", 0, 9000), Put("a", "v", 10),
+                Role("a", "offline", 1000, reason=DIED), Role("b", "leader", 1020, "e:2"),
+                Lease("b", "e:2", 1020, 9000), Put("b", "v", 1021))
     if more_ms:
         journal.add(Gone("a", "v", 1000 + most_ms + more_ms))
     events = [event for kind in journal.events.values() for event in kind]
@@ -284,11 +280,10 @@ def test_an_address_that_the_dead_keep_too_long_is_seen(most_ms, more_ms, is_wro
 
 def test_one_that_had_gone_before_is_not_kept():
     journal = Journal()
-    for event in (Role("a", "leader", 0, "e:1"), Lease("a", "e:1", 0, 9000), Put("a", "v", 10),
-                  Gone("a", "v", 900), Role("a", "offline", 1000, reason=DIED),
-                  Role("a", "leader", 1500, "e:2"), Lease("a", "e:2", 1500, 9000),
-                  Put("a", "v", 1510)):
-        journal.add(event)
+    journal.add(Role("a", "leader", 0, "e:1"), Lease("a", "e:1", 0, 9000), Put("a", "v", 10),
+                Gone("a", "v", 900), Role("a", "offline", 1000, reason=DIED),
+                Role("a", "leader", 1500, "e:2"), Lease("a", "e:2", 1500, 9000),
+                Put("a", "v", 1510))
     assert not list(judge_holders(journal))
 
 
@@ -305,6 +300,12 @@ def test_a_single_client_that_is_left_alone_is_one_too_many():
     assert len(list(begun_with_nobody(Sight(lost=[("v", 7)])))) == 1
 
 
+def fault_of(events, stalls=(), since_ms=990):
+    """A drill whose leader, a, was hit, as those were told who look afterwards."""
+    return SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=since_ms,
+                           cluster=SimpleNamespace(events=lambda: events, stalls=lambda: stalls))
+
+
 @pytest.mark.parametrize("address, begun_ms, is_wrong", [
     ("v", 1000 + KEPT_MS - 1, False), ("v", 1400 + ANNOUNCED_MS, False),
     ("v", 1000 + KEPT_MS - 2, True),  # it was to be there still
@@ -313,12 +314,10 @@ def test_a_single_client_that_is_left_alone_is_one_too_many():
 def test_a_successor_that_comes_later_than_the_address_is_kept(address, begun_ms, is_wrong):
     events = [Role("a", "offline", 1000, reason=DIED), Put("a", "v", 1100), Put("b", "v", 1400),
               Put("b", "w", 1010), Put("b", "v", 9000)]
-    drill = SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=990,
-                            cluster=SimpleNamespace(events=lambda: events, stalls=lambda: []))
     sight = Sight(lost=[(address, begun_ms)])
-    assert len(list(begun_with_nobody(sight, gaps(drill)))) == is_wrong
+    assert len(list(begun_with_nobody(sight, gaps(fault_of(events))))) == is_wrong
     events[0] = Role("a", "offline", 980, reason=DIED)  # that was another time
-    assert list(begun_with_nobody(sight, gaps(drill)))
+    assert list(begun_with_nobody(sight, gaps(fault_of(events))))
 
 
 @pytest.mark.parametrize("reason, begun_ms, is_wrong", [
@@ -328,10 +327,8 @@ def test_a_successor_whose_lease_runs_out_has_the_address_no_more(reason, begun_
     events = [Role("a", "offline", 1000, reason=DIED), Put("b", "v", 1010),
               Role("b", "leader", 1010), Role("b", "offline", 4000, reason=reason),
               Role("b", "leader", 5000)]
-    drill = SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=990,
-                            cluster=SimpleNamespace(events=lambda: events, stalls=lambda: []))
     sight = Sight(lost=[("v", begun_ms)])
-    assert len(list(begun_with_nobody(sight, gaps(drill)))) == is_wrong
+    assert len(list(begun_with_nobody(sight, gaps(fault_of(events))))) == is_wrong
 
 
 @pytest.mark.parametrize("age_ms, begun_ms, is_wrong", [
@@ -341,8 +338,7 @@ def test_an_address_that_nobody_renewed_before_the_death_is_not_kept(age_ms, beg
     events = [Role("a", "offline", 1000, reason=DIED), Gone("a", "v", 1060, age_ms),
               Put("b", "v", 1200)]
     stalls = [Stall("c", 1100, SILENT_MS)]
-    drill = SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=990,
-                            cluster=SimpleNamespace(events=lambda: events, stalls=lambda: stalls))
+    drill = fault_of(events, stalls)
     lost = Sight(lost=[("v", begun_ms)])
     assert len(list(begun_with_nobody(lost, gaps(drill)))) == is_wrong
     stalls[0] = Stall("c", 1100, SILENT_MS - 1)
@@ -354,8 +350,7 @@ def test_a_worker_that_the_fault_has_frozen_excuses_nothing():
     events = [Role("a", "offline", 1000, reason=DIED), Gone("a", "v", 1060, UNRENEWED_MS),
               Put("b", "v", 1200), Role("b", "leader", 1150)]
     stalls = [Stall("a", 1000, 950, is_last=True)]
-    drill = SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=40,
-                            cluster=SimpleNamespace(events=lambda: events, stalls=lambda: stalls))
+    drill = fault_of(events, stalls, since_ms=40)
     lost = Sight(lost=[("v", 1100)])
     assert list(begun_with_nobody(lost, gaps(drill)))
     stalls.append(Stall("c", 1100, SILENT_MS))  # it stands still as well: the kernel's word counts
@@ -379,9 +374,7 @@ def test_connections_are_lost_where_nobody_has_the_address(gone_ms, put_ms, role
     events = [Put("b", "v", put_ms), *([Gone("a", "v", gone_ms)] if gone_ms else ()), *roles,
               Gone("b", "v", 9500), Gone("a", "v", 900), Put("c", "v", 9600)]
     events.sort(key=lambda each: each.boot_ms)
-    drill = SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=1000,
-                            cluster=SimpleNamespace(events=lambda: events, stalls=lambda: []))
-    spans = with_nobody(drill)
+    spans = with_nobody(fault_of(events, since_ms=1000))
     assert bool(list(lost_with_somebody(Sight(lost=[("v", begun_ms)]), spans, 1000))) == is_wrong
     assert list(lost_with_somebody(Sight(lost=[("w", begun_ms)]), spans, 1000)), "nobody put that"
 
@@ -389,29 +382,29 @@ def test_connections_are_lost_where_nobody_has_the_address(gone_ms, put_ms, role
 def test_an_address_is_with_nobody_in_few_rounds():
     row = type(MATRIX["1"])()
     row.looked_at, row.with_some = 20, 3
-    assert not list(row.check_end(None))
+    assert not list(row.check_often(None))
     row.with_some = 4
-    assert len(list(row.check_end(None))) == 1
+    assert len(list(row.check_often(None))) == 1
 
 
 def test_connections_are_lost_in_few_rounds():
     row = type(MATRIX["2"])()
     row.seen, row.unserved = 20, 3
-    assert len(list(row.check_end(None))) == (3 > FEW_LATE + 20 // ONE_LATE_IN)
+    assert len(list(row.check_often(None))) == (3 > FEW_LATE + 20 // ONE_LATE_IN)
     row.unserved = 20
-    assert len(list(row.check_end(None))) == 1
+    assert len(list(row.check_often(None))) == 1
 
 
 def test_an_address_that_is_put_back_is_stolen(stage):
     """By a leader of before, as after a freeze."""
     since = stage.begin()
-    stage.journal.add(Role("a", "leader", since - 60_000, "e:1"))
-    stage.journal.add(Lease("a", "e:1", since - 60_000, since + 100))
+    stage.journal.add(Role("a", "leader", since - 60_000, "e:1"),
+                      Lease("a", "e:1", since - 60_000, since + 100))
     stage.drop(stage.a)
     stage.take(stage.b)
     stage.view.wait_seen("b", since)
-    for event in (Role("b", "leader", since, "e:2"), Lease("b", "e:2", since, now_ms() + 60_000)):
-        stage.journal.add(event)
+    stage.journal.add(Role("b", "leader", since, "e:2"),
+                      Lease("b", "e:2", since, now_ms() + 60_000))
     wait_until(lambda: now_ms() > since + 700, "the lease before has ended long ago")
     assert not list(judge_holders(stage.journal))
     assert not list(strangers(stage.drill(since)))

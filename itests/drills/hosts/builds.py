@@ -38,7 +38,7 @@ def find(word):
         if not os.access(path, os.X_OK):
             raise NoSuchBuild(f"{word} is no program")
         return path.resolve()
-    commit = _git("rev-parse", "--verify", "--quiet", f"{word}^{{commit}}")
+    commit = git("rev-parse", "--verify", "--quiet", f"{word}^{{commit}}")
     if not commit:
         raise NoSuchBuild(f"{word} is neither a commit nor a program")
     return commit
@@ -54,16 +54,16 @@ def make(found, report):
 
 
 def _newest_tag():
-    tag = _git("describe", "--tags", "--abbrev=0", "HEAD^")
-    return tag and _git("rev-parse", f"{tag}^{{commit}}")
+    tag = git("describe", "--tags", "--abbrev=0", "HEAD^")
+    return tag and git("rev-parse", f"{tag}^{{commit}}")
 
 
 def _day_before():
-    day = _git("log", "-1", "--format=%cd", "--date=format-local:%Y-%m-%d")
-    return day and _git("log", "-1", "--format=%H", f"--before={day} 00:00:00")
+    day = git("log", "-1", "--format=%cd", "--date=format-local:%Y-%m-%d")
+    return day and git("log", "-1", "--format=%H", f"--before={day} 00:00:00")
 
 
-def _git(*words):
+def git(*words):
     """What it says; "" when it cannot."""
     try:
         return subprocess.run(["git", "-C", ROOT, *words], check=False, capture_output=True,
@@ -80,7 +80,7 @@ def _build(commit, report):
     OLD.mkdir(parents=True, exist_ok=True)
     with open(OLD / "log", "w", encoding="utf-8") as log:
         try:
-            _git("worktree", "remove", "--force", tree)  # of a run that was killed
+            git("worktree", "remove", "--force", tree)  # of a run that was killed
             for argv in (["git", "-C", ROOT, "worktree", "add", "--detach", "--force", tree,
                           commit],
                          ["cmake", "-S", tree, "-B", tree / "build", "-G", "Ninja",
@@ -91,7 +91,7 @@ def _build(commit, report):
                     raise NoSuchBuild(f"the node of {commit[:12]} cannot be built; see {log.name}")
             (tree / "build/bin/dueq-node").rename(program)
         finally:
-            _git("worktree", "remove", "--force", tree)
+            git("worktree", "remove", "--force", tree)
     return program
 
 

@@ -90,22 +90,11 @@ class Cluster(Electing):
         return self
 
     def __exit__(self, *unused):
-        if self.view:
-            self.view.destroy()
-        if self.holders:
-            self.holders.destroy()
-        for node in (*self.nodes, *self.spares):
-            node.destroy()
-        for uplink in self.uplinks.values():
-            uplink.close()
-        if self.zookeeper:
-            self.zookeeper.destroy()
-        if self.names:
-            self.names.close()
-        if self.ledger:
-            self.ledger.close()
-        if self.store:
-            self.store.destroy()
+        for each in filter(None, (self.view, self.holders, *self.nodes, *self.spares,
+                                  self.zookeeper, self.store)):
+            each.destroy()
+        for each in filter(None, (*self.uplinks.values(), self.names, self.ledger)):
+            each.close()
         self.network.__exit__()
 
     def _add_zookeeper(self):

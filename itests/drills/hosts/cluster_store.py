@@ -70,7 +70,4 @@ class SlotMove:
 
 def masters_and_buckets(store):
     """{master: its buckets}"""
-    found = {}
-    for master in store.masters:
-        found[master] = store.redis.buckets_of(master, BUCKETS)
-    return found
+    return {master: store.redis.buckets_of(master, BUCKETS) for master in store.masters}

@@ -3,8 +3,7 @@
 from drills.rows.row import row, stay
 from drills.rows.vip_row import VipRow
 from drills.witness import all_hurt, changed, cut, workers
-from harness.neighbours import (add_address, announce, entry_of, forget, mac_of, remove_address,
-                                touch)
+from harness.neighbours import announce, drop, entry_of, forget, mac_of, take, touch
 from harness.wait import wait_until
 from judge.journal import Gone, now_ms
 
@@ -27,7 +26,6 @@ class AddressTroubled(VipRow):
                 "neighbours' caches")
     short_variants = ("removed", "a stranger", "heard late")
     rehearsed_variants = ()
-    changes = 1
 
     def takes_over(self, drill):
         return drill.variant not in GENTLE
@@ -58,18 +56,12 @@ class AddressTroubled(VipRow):
                 }[drill.variant](drill)
 
     def _remove(self, drill):
-        self.was_there = [remove_address(drill.leader.host, vip) for vip in drill.cluster.vips]
+        drop(drill.leader.host, drill.cluster.vips)
 
     def _intrude(self, drill):
         hosts = drill.network.hosts
         self.stranger = hosts.get("stranger") or drill.network.add_host("stranger")
-        for vip in drill.cluster.vips:
-            add_address(self.stranger, vip)
-        self._announce(drill)
-
-    def _announce(self, drill):
-        for vip in drill.cluster.vips:
-            announce(self.stranger, vip)
+        take(self.stranger, drill.cluster.vips)
 
     def _hush(self, drill):
         for vip in drill.cluster.vips:
@@ -143,7 +135,8 @@ class AddressTroubled(VipRow):
     def _is_countered(self, drill):
         """Has the stranger been heard? Who insists says it all the time, and for a while."""
         if drill.variant == INSISTS:
-            self._announce(drill)
+            for vip in drill.cluster.vips:
+                announce(self.stranger, vip)
             if drill.elapsed_ms() < INSISTS_MS:
                 return False
         return self._gained(drill, "conflicts")
@@ -156,8 +149,7 @@ class AddressTroubled(VipRow):
         drill.network.heal_all()
         self._doubt(drill.cluster.client, *USUAL)
         if drill.variant in ("a stranger", INSISTS):
-            for vip in drill.cluster.vips:
-                remove_address(self.stranger, vip)
+            drop(self.stranger, drill.cluster.vips)
         self.left_ms = now_ms()
 
     def check(self, drill, elected):

@@ -7,13 +7,23 @@ from drills.witness import changed, cut
 
 
 class _Cuts(Row):
-    """Cuts that are made in fault() are healed."""
+    """Cuts that are made in fault() are healed. `and_yet`: why the lead is not to change where no
+    other node has to take over."""
+
+    and_yet = ""
 
     def witness(self, drill):
         return cut(drill.network)
 
+    def hold(self, drill):
+        stay(drill, 2 * drill.session_ms)
+
     def heal(self, drill):
         drill.network.heal_all()
+
+    def check(self, drill, elected):
+        if not self.takes_over(drill) and elected:
+            yield f"the lead changed{self.and_yet}"
 
 
 @row("5", "its link down")
@@ -43,6 +53,7 @@ class CutFrom(_Cuts):
     ALONE, STANDBY, ALL = "redis", "a standby from redis", "all from redis"
     variants = ("zookeeper", "peers", "client", ALONE, STANDBY, ALL)
     short_variants = variants[:4]
+    and_yet = ", and no other node could do better"
 
     def fault(self, drill):
         self.cut_off, others = self._sides(drill)
@@ -69,10 +80,6 @@ class CutFrom(_Cuts):
         stay(drill, (2 if drill.variant in ("zookeeper", "peers", "client", self.ALONE) else 4)
              * drill.session_ms)
 
-    def check(self, drill, elected):
-        if not self.takes_over(drill) and elected:
-            yield "the lead changed, and no other node could do better"
-
 
 @row("7", "one-way cuts")
 class OneWay(_Cuts):
@@ -81,6 +88,7 @@ class OneWay(_Cuts):
     variants = tuple(f"{way} {whom}" for whom in ("zookeeper", "peers", "client", "everybody")
                      for way in ("to", "from"))
     short_variants = ("from zookeeper", "to everybody")
+    and_yet = ", and nothing was wrong with it"
 
     def fault(self, drill):
         way, whom = drill.variant.split()
@@ -90,13 +98,6 @@ class OneWay(_Cuts):
     def takes_over(self, drill):
         return drill.variant.endswith(("zookeeper", "everybody"))
 
-    def hold(self, drill):
-        stay(drill, 2 * drill.session_ms)
-
-    def check(self, drill, elected):
-        if not self.takes_over(drill) and elected:
-            yield "the lead changed, and nothing was wrong with it"
-
 
 @row("8b", "the peer link cut or reset while the leader lives")
 class PeerLink(_Cuts):
@@ -105,6 +106,7 @@ class PeerLink(_Cuts):
 
     variants = ("cut", "reset", "cut, and from zookeeper")
     short_variants = ("reset", "cut, and from zookeeper")
+    and_yet = " though the leader lived and had ZooKeeper"
 
     def witness(self, drill):
         """Reset, its peers are connected from other ports."""
@@ -134,13 +136,6 @@ class PeerLink(_Cuts):
 
     def takes_over(self, drill):
         return drill.variant.endswith("zookeeper")
-
-    def hold(self, drill):
-        stay(drill, 2 * drill.session_ms)
-
-    def check(self, drill, elected):
-        if not self.takes_over(drill) and elected:
-            yield "the lead changed though the leader lived and had ZooKeeper"
 
 
 def _others(drill, whom):

@@ -158,7 +158,6 @@ class SlowNameService(Row):
     waits for them stands still for as long; what else makes it stall for longer than its limit is
     judged with the other times."""
 
-    changes = 1
     delay_s = 5
     leader_stays = True
 

@@ -17,7 +17,6 @@ from judge.journal import REFUSED, UNKNOWN
 class KillAlone(Row):
     """No failover: the warden starts another worker. It proves the drills themselves."""
 
-    needs = None
     rounds = 100
     changes = 0
     interrupts = True

@@ -168,7 +168,6 @@ class Slow(RedisRow):
     """The lease does not depend on Redis: no node's role changes."""
 
     variants = ("frozen for 2 s", "slow by 100 ms")
-    rounds = 20
     store = StorePlan(has_relay=True)
     SLOW_MS = 100
 

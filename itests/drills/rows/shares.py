@@ -29,7 +29,6 @@ class FreezeHolder(SharingRow):
     variants = tuple(LENGTHS)
     short_variants = (SHORT,)
     stood_targets_ms = dict.fromkeys(LENGTHS, Plan().session_ms + 1.5 * Plan().tick_ms)
-    cut = None
 
     def plan_key(self, variant):
         return "short" if variant == self.SHORT else ""
@@ -46,7 +45,7 @@ class FreezeHolder(SharingRow):
         self.victim = drill.dice.choice(drill.cluster.nodes)
         drill.count_from_now()
         if drill.variant.endswith("late bytes"):
-            self.cut = drill.network.cut([self.victim.host], drill.cluster.hosts_of("redis"))
+            drill.network.cut([self.victim.host], drill.cluster.hosts_of("redis"))
         self.victim.freeze(drill.variant.split()[0])
         self.others = [node for node in drill.cluster.nodes if node is not self.victim]
 
@@ -61,9 +60,7 @@ class FreezeHolder(SharingRow):
 
     def heal(self, drill):
         self.victim.thaw()
-        if self.cut:
-            drill.network.heal(self.cut)
-            self.cut = None
+        drill.network.heal_all()
 
 
 @row("28", "a node joins, leaves, is killed, is cut off")
@@ -75,7 +72,6 @@ class ChangeNodes(SharingRow):
     variants = tuple(stood_targets_ms)
     short_variants = ("killed",)
     rounds = 20 * len(variants)
-    cut = None
 
     def witness(self, drill):
         """Who joins has left before."""
@@ -106,7 +102,7 @@ class ChangeNodes(SharingRow):
             return [self.victim]
         else:
             whom = drill.cluster.hosts_of(drill.variant.rpartition(" ")[2])
-            self.cut = drill.network.cut([self.victim.host], whom)
+            drill.network.cut([self.victim.host], whom)
         return []
 
     def hit(self, drill):
@@ -122,9 +118,7 @@ class ChangeNodes(SharingRow):
     def heal(self, drill):
         if drill.variant == "leaves":
             self.victim.wait_stopped()
-        if self.cut:
-            drill.network.heal(self.cut)
-            self.cut = None
+        drill.network.heal_all()
 
     def check(self, drill, elected):
         if drill.variant != "worker killed":

@@ -23,7 +23,6 @@ class SlowLinks(Row):
     variants = (*(f"{name}, 10 min" for name in WAY_MS), TOO_SHORT)
     short_variants = ("200 ms there and back, short",)
     rounds = 3
-    changes = 1
     leader_stays = True
 
     def plan_key(self, variant):

@@ -94,7 +94,6 @@ class Servers(Row):
     variants = ("follower killed", "leader killed", "follower frozen", "leader frozen",
                 "rolling restart")
     short_variants = ("leader killed", "follower frozen")
-    changes = 1
     leader_stays = True
 
     def witness(self, drill):
