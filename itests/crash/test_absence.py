@@ -39,7 +39,7 @@ def test_jobs_that_fell_due_while_redis_was_away_come_at_once(make_node, redis):
         take_away(redis, node)
         wait_until(lambda: wall_now_ms() > due_ms, "its time passes")
         redis.put_back()
-        assert client.pop("topic")["id"] == "missed-1"
+        assert client.pop_patiently("topic")["id"] == "missed-1"
 
 
 def test_a_worker_that_hangs_is_replaced(make_node):
@@ -51,7 +51,7 @@ def test_a_worker_that_hangs_is_replaced(make_node):
     wait_until(lambda: node.worker_pid not in (None, hung), "the warden replaces it")
     node.wait_ready()
     with node.python_client() as client:
-        assert client.pop("topic")["id"] == "kept-1"
+        assert client.pop_patiently("topic")["id"] == "kept-1"
     (stall,) = [each for each in told_stalls("n1", node.output()) if each.is_last]
     assert stall.ms >= 1000, "the log says for how long it gave no sign of life"
 

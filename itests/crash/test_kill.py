@@ -47,10 +47,9 @@ def test_kill_of(protocol, who, make_node, tmp_path, dice):
     node = slow_node(make_node, tmp_path, sync_ms=4)
     with load_over(protocol, node, dice) as load:
         kill_at_random_moments(node, who, load.journal, dice, KILLS)
+        wait_until(lambda: len(load.journal.of(HandOver)) > 100, "there was load to speak of")
     drain(node)
-    journal = load.finish()
-    assert len(journal.of(HandOver)) > 100, "there was no load to speak of"
-    assert verdict(journal, stored_ids(node)) == []
+    assert verdict(load.finish(), stored_ids(node)) == []
 
 
 def test_kills_of_everything_in_turn(make_node, tmp_path, dice):

@@ -86,7 +86,7 @@ def test_no_sample_comes_twice(node):
 
 def test_histograms_are_cumulative_and_agree_with_their_count(node, client, topic):
     client.push(topic, f"{topic}-1", delay=1)
-    assert client.pop(topic)
+    assert client.pop_patiently(topic)
     wait_until(lambda: node.metrics()["dueq_deliveries_unconfirmed"] == 0, "it is known to have come")
     histograms = [family for family in scrape(node).parsed if family.type == "histogram"]
     assert len(histograms) == 3
@@ -209,7 +209,7 @@ def test_both_latenesses_are_measured(node, client, topic):
 
     before = counts()
     client.push(topic, f"{topic}-1", delay=1)
-    assert client.pop(topic)
+    assert client.pop_patiently(topic)
     wait_until(lambda: counts() == [number + 1 for number in before], "both are counted")
 
 

@@ -125,7 +125,7 @@ def test_the_scanner_can_be_tuned(make_node):
     with node.python_client() as client:
         for number in range(20):
             client.push("topic", f"tuned-{number}", delay=1)
-        assert all(client.pop("topic") for _ in range(20))
+        assert all(client.pop_patiently("topic") for _ in range(20))
 
 
 def test_a_worker_started_later_has_what_was_reloaded(make_node):

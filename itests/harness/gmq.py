@@ -9,6 +9,8 @@ import itertools
 import json
 import socket
 
+from harness.wait import wait_until
+
 READ_ONCE_BYTES = 1024
 PHP_READ_TIMEOUT_S = 30
 KEYS = ["id", "result", "error"]
@@ -54,6 +56,10 @@ class _Calls:
         except GmqError as error:
             assert str(error) == "empty", error
             return None
+
+    def pop_patiently(self, *topics):
+        """A job that is to come, however slow this machine is: a Pop waits two seconds."""
+        return wait_until(lambda: self.pop_or_none(*topics), "a job comes")
 
     def __enter__(self):
         return self
