@@ -2,21 +2,19 @@
 ready, and nobody is told that there is nothing.
 """
 
-import json
 from contextlib import ExitStack
 
 import pytest
 
 from harness.http_api import path_of
 from harness.http_raw import RawHttp
-from harness.wait import wait_until
 
 MIB = 1 << 20
 SMALL = 1024  # the largest body that takes no room
 COUNT = 64
 
 
-def push_large(api, topic, count, body="x" * MIB):
+def push_large(api, topic, count, body):
     for number in range(count):
         api.push(topic, body, id=f"{number}")
 
@@ -60,15 +58,3 @@ def test_consumers_popped_for_together_are_all_served(node, api, topic, ask):
     with ExitStack() as stack:
         consumers = [ask(stack, node, topic) for _ in range(40)]
         assert {job_id() for job_id in consumers} == {f"{number}" for number in range(40)}
-
-
-def test_consumers_that_wait_for_many_are_all_served(node, api, topic):
-    with ExitStack() as stack:
-        waiting = [stack.enter_context(RawHttp(node.http_port)) for _ in range(4)]
-        for raw in waiting:
-            raw.request("POST", path_of("topics", topic, "pop") + "?count=16&wait_ms=600000")
-        wait_until(lambda: api.status()["consumers_waiting"] == 4, "they wait")
-        push_large(api, topic, 4)
-        replies = [raw.reply() for raw in waiting]
-    assert sorted(job["id"] for reply in replies for job in reply.json["jobs"]) == list("0123")
-    assert all(json.loads(reply.body)["topic"] == topic for reply in replies)
