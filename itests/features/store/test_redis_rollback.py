@@ -57,3 +57,4 @@ def test_what_is_lost_is_said_once_and_life_goes_on(node, redis, topic):
     assert "of the last pushes of this node 2 are lost" in line
     (line,) = lines(node, COUNTED)
     assert "there were 5 when they were last counted" in line
+    assert len(node.log_records()) == len(node.output().splitlines()), "each line is an object"
