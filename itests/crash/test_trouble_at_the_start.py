@@ -5,20 +5,13 @@ import re
 
 import pytest
 
-from harness.process import reap_orphans
+from crash.faults import end_of
 from harness.redis_programs import (redis_slow_to_load, redis_that_fails,
                                     redis_with_little_disk)
 from harness.wait import holds_for, wait_until
 
 COULD_NOT_START = 1
 JOBS = 3000
-
-
-def end_of(node):
-    code = node.process.wait()
-    node.process = None
-    reap_orphans()
-    return code
 
 
 # ---- the embedded Redis ----

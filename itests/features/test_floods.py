@@ -125,23 +125,6 @@ def _accepted(node):
 # ---- consumers ----
 
 
-def test_more_waiting_consumers_than_allowed_are_told_in_thousands(flooded):
-    node = flooded({"limits.waiting": 10})
-    with ExitStack() as stack:
-        waiting = [stack.enter_context(RawHttp(node.http_port)) for _ in range(10)]
-        for each in waiting:
-            each.request("POST", "/v1/topics/quiet/pop?wait_ms=600000")
-        wait_until(lambda: node.metrics()["dueq_consumers_waiting"] == 10, "they wait")
-        with RawHttp(node.http_port) as raw:
-            for _ in range(2000):
-                raw.request("POST", "/v1/topics/quiet/pop?wait_ms=600000")
-                assert raw.error() == (503, "too_many")
-        for each in waiting:
-            with node.api() as api:
-                api.push("quiet")
-        assert all(len(each.reply().json["jobs"]) == 1 for each in waiting)
-
-
 def test_a_thousand_wait_on_sixty_four_topics_each(flooded):
     """All sit down while no topic is known to be empty, and each prefers another one."""
     node = flooded({"limits.waiting": 64 * 1000})

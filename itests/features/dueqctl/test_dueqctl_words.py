@@ -195,28 +195,6 @@ def in_path(**more):
     return environment(PATH=f"{program().parent}:{os.environ['PATH']}", **more)
 
 
-def bash_completes(*words):
-    """What bash offers for the last word, of commands and options."""
-    quoted = " ".join(f"'{word}'" for word in words)
-    script = (f"source <(dueqctl completion bash); COMP_WORDS=({quoted}); "
-              f"COMP_LINE='{' '.join(words)}'; COMP_CWORD={len(words) - 1}; _dueqctl; "
-              "printf '%s\\n' \"${COMPREPLY[@]}\"")
-    return subprocess.run(["bash", "-c", script], capture_output=True, text=True,
-                          check=True, env=in_path()).stdout.split()
-
-
-def test_bash_completes_commands_options_and_choices():
-    assert bash_completes("dueqctl", "") == COMMANDS
-    assert bash_completes("dueqctl", "sta") == ["stats", "status"]
-    assert bash_completes("dueqctl", "--url", "x", "-j", "can") == ["cancel"]
-    assert bash_completes("dueqctl", "push", "--delay", "") == []
-    assert bash_completes("dueqctl", "list", "--state=d") == ["delayed", "dead"]
-    assert bash_completes("dueqctl", "purge", "t", "-s", "ready,de") == ["ready,delayed", "ready,dead"]
-    assert bash_completes("dueqctl", "purge", "--state=dead,ready,") == [
-        "dead,ready,delayed", "dead,ready,reserved"]
-    assert bash_completes("dueqctl", "topic", "set", "mail", "dead") == ["dead_max=", "dead_age="]
-
-
 def test_bash_completes_behind_an_address_on_a_terminal(tmp_path):
     with Bash(tmp_path) as bash:
         for line, completed in [
@@ -226,6 +204,7 @@ def test_bash_completes_behind_an_address_on_a_terminal(tmp_path):
                 (f"{program()} -u http://h:8000 can", "8000 cancel "),
                 ("dueqctl -u http://h:8000 push --d", "push --delay "),
                 ("dueqctl list --state=rea", "list --state=ready "),
+                ("dueqctl purge t -s ready,res", "t -s ready,reserved"),
                 ("dueqctl topic set mail hi", "mail history="),
                 ("dueqctl push t --url http://h:8000 --li", "8000 --lines ")]:
             bash.type(line + "\t")

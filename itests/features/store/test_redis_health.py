@@ -3,8 +3,6 @@ for it, and whether it is still asked."""
 
 import re
 
-import pytest
-
 from features.test_reload import configured_node
 from harness.dueqctl import Dueqctl
 from harness.process import frozen
@@ -65,16 +63,6 @@ class Seen:
 def seen_node(make_node, redis, **settings):
     keys = {name.replace("__", "."): value for name, value in settings.items()}
     return Seen(make_node({"store.redis": redis.address, **keys}).start())
-
-
-@pytest.mark.parametrize("settings, fsync", [
-    ({}, "always"), ({"store.appendfsync": "everysec"}, "everysec")])
-def test_the_embedded_redis_runs_as_the_promise_needs(make_node, settings, fsync):
-    redis = make_node(settings).start().redis()
-    found = {name: redis.config_get(name)[name] for name in (
-        "appendonly", "appendfsync", "no-appendfsync-on-rewrite", "maxmemory-policy")}
-    assert found == {"appendonly": "yes", "appendfsync": fsync, "no-appendfsync-on-rewrite": "no",
-                     "maxmemory-policy": "noeviction"}
 
 
 def test_what_may_be_lost_is_told_everywhere_until_it_is_set_right(make_node, make_redis):

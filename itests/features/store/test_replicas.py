@@ -6,6 +6,7 @@ from harness.gmq import GmqError
 from harness.http_api import new_job, refused
 from harness.ports import free_port
 from harness.producers import Producers
+from harness.redis_server import stored_ids
 from harness.sentinel import SentinelSet
 from harness.wait import wait_until
 
@@ -60,12 +61,6 @@ def push_until_safe(client, id, **members):
     wait_until(is_safe, f"a replica has {id}")
 
 
-def jobs_on(server):
-    client = server.client()
-    return {id.decode() for key in client.scan_iter(match=f"dq:{{*}}:j:{TOPIC}", count=1000)
-            for id in client.hkeys(key)}
-
-
 # ---- safe ----
 
 def test_all_that_was_acknowledged_is_on_the_replica(master, make_redis, start):
@@ -76,7 +71,7 @@ def test_all_that_was_acknowledged_is_on_the_replica(master, make_redis, start):
     master.destroy()
     node.destroy()
     producers.stop()
-    assert set(producers.pushed) <= jobs_on(replica)
+    assert set(producers.pushed) <= stored_ids(replica.client())
 
 
 def test_all_that_was_acknowledged_outlives_a_failover(tmp_path, make_node):
@@ -88,7 +83,7 @@ def test_all_that_was_acknowledged_outlives_a_failover(tmp_path, make_node):
         killed = watched.kill_master()
         producers.wait_more(300)
         producers.stop()
-        assert set(producers.pushed) <= jobs_on(watched.wait_master(other_than=killed))
+        assert set(producers.pushed) <= stored_ids(watched.wait_master(other_than=killed).client())
     finally:
         watched.destroy()
 
@@ -99,14 +94,14 @@ def test_what_is_gone_is_gone_on_the_replica(master, make_redis, start):
     with node.api() as api:
         for id in ("acked", "cancelled", "purged"):
             api.push(TOPIC, id=id)
-        assert jobs_on(replica) == {"acked", "cancelled", "purged"}
+        assert stored_ids(replica.client()) == {"acked", "cancelled", "purged"}
         job = api.pop_one(TOPIC)
         api.ack(job)
-        assert jobs_on(replica) == {"cancelled", "purged"}
+        assert stored_ids(replica.client()) == {"cancelled", "purged"}
         api.cancel(TOPIC, "cancelled")
-        assert jobs_on(replica) == {"purged"}
+        assert stored_ids(replica.client()) == {"purged"}
         assert api.sweep(TOPIC, "purge", states=["ready"])["count"] == 1
-        assert jobs_on(replica) == set()
+        assert stored_ids(replica.client()) == set()
 
 
 # ---- not safe ----

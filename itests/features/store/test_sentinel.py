@@ -6,6 +6,7 @@ import pytest
 
 from harness.background import in_background
 from harness.producers import Producers
+from harness.redis_server import stored_ids
 from harness.refused import said_by
 from harness.scripted_sentinel import ScriptedSentinel
 from harness.sentinel import NAME, SentinelSet, WatchedRedis
@@ -29,12 +30,6 @@ def watched(tmp_path):
     yield make
     for each in made:
         each.destroy()
-
-
-def stored_ids(server):
-    client = server.client()
-    keys = list(client.scan_iter(match="dq:{*}:j:*", count=1000))
-    return {id.decode() for key in keys for id in client.hkeys(key)}
 
 
 def is_used(node, server):
@@ -81,10 +76,10 @@ def test_an_old_master_that_comes_back_is_not_written_to(make_node, watched):
     before = len(producer.pushed) + 1  # one may be on its way
     killed.start()
     producer.wait_more()
-    seen = stored_ids(killed) if killed.info()["role"] == "master" else set()
+    seen = stored_ids(killed.client()) if killed.info()["role"] == "master" else set()
     pushed = producer.stop()
     assert not seen & set(pushed[before:])
-    assert set(pushed[before:]) <= stored_ids(after)
+    assert set(pushed[before:]) <= stored_ids(after.client())
     assert is_used(node, after)
 
 
