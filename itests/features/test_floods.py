@@ -47,40 +47,6 @@ def test_silent_connections_end_and_those_who_wait_do_not(flooded):
         assert waiting.reply().json["jobs"][0]["id"] == "awaited"
 
 
-def test_connections_over_the_limit_are_told_so_in_thousands(flooded):
-    node = flooded({"limits.connections": 20})
-    told = 0
-    with ExitStack() as stack:
-        held = []
-        wait_until(lambda: _has_taken_a_place(stack, node, held) and len(held) == 20,
-                   "all places are taken")
-        for _ in range(1000):
-            with RawHttp(node.http_port) as raw:
-                raw.request("GET", "/v1/topics")
-                reply = raw.reply()
-                told += reply is not None and reply.status == 503
-        assert all(_is_served(each) for each in held)
-        with node.python_client() as gmq:  # has places of its own
-            assert gmq.push("elsewhere", "other-door") == "success"
-    assert told > 900
-    wait_until(lambda: node.http("/v1/topics")[0] == 200, "their places are free")
-
-
-def _has_taken_a_place(stack, node, held):
-    """Somebody who asked before may not have left it yet."""
-    raw = stack.enter_context(RawHttp(node.http_port))
-    if not _is_served(raw):
-        return False
-    held.append(raw)
-    return True
-
-
-def _is_served(raw):
-    raw.request("GET", "/v1/topics")
-    reply = raw.reply()
-    return reply is not None and reply.status == 200
-
-
 def test_connections_that_come_and_go_leave_nothing(flooded):
     node = flooded()
     starts = [b"", b"G", b"POST /v1/topics/t/pop?wait_ms=9999 HTTP/1.1\r\nHost: h\r\n\r\n",

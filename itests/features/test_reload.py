@@ -75,14 +75,17 @@ WAIT_S = 12
 def test_how_gmq_answers_can_change_on_an_open_connection_and_for_the_next_worker(make_node):
     node, reload = configured_node(make_node, f"gmq:\n  pop_wait: {WAIT_S}s\n")
     with node.python_client() as client:
-        reload("gmq:\n  strict: true\n  pop_wait: 0s\n")
-        changed(node, "gmq.strict", "gmq.pop_wait")
+        reload("gmq:\n  strict: true\n  pop_wait: 0s\nqueue:\n  scan_batch: 1\n  scan_interval: 100ms\n")
+        changed(node, "gmq.strict", "gmq.pop_wait", "queue.scan_batch", "queue.scan_interval")
         client.push("topic", "strict-1")
         wait_until(lambda: client.pop_or_none("nothing") is None, "the worker has heard")
         since = time.monotonic()
         assert client.pop_or_none("nothing") is None
         assert time.monotonic() - since < WAIT_S, "it did not wait"
         assert client.pop("topic")["status"] == "3"
+        for number in range(20):
+            client.push("scanned", f"tuned-{number}", delay=1)
+        assert all(client.pop_patiently("scanned") for _ in range(20)), "the scanner works as tuned"
     node.kill("worker")
     node.wait_ready()
     with node.python_client() as client:
@@ -112,16 +115,6 @@ def test_limits_can_change_on_an_open_connection(make_node):
             wait_until(lambda: node.metrics()["dueq_consumers_waiting"] == 1, "it waits")
             with pytest.raises(GmqError, match="too_many"):
                 client.pop("idle")
-
-
-def test_the_scanner_can_be_tuned(make_node):
-    node, reload = configured_node(make_node, "")
-    reload("queue:\n  scan_batch: 1\n  scan_interval: 100ms\n")
-    changed(node, "queue.scan_batch", "queue.scan_interval")
-    with node.python_client() as client:
-        for number in range(20):
-            client.push("topic", f"tuned-{number}", delay=1)
-        assert all(client.pop_patiently("topic") for _ in range(20))
 
 
 def test_settings_of_topics_can_change(make_node):
