@@ -1,4 +1,6 @@
-"""Redis ends and comes back: clients in the manner of the published ones see a pause."""
+"""Redis ends and comes back, or is silent for too long and does what it was sent when it goes on:
+clients in the manner of the published ones see a pause, all get a true answer, and each job exists
+once."""
 
 import pytest
 
@@ -9,6 +11,8 @@ from harness.gmq import GmqError
 from harness.http_api import refused
 from harness.process import frozen
 from harness.wait import wait_until
+
+MODES = ("reject", "replace", "ignore")
 
 
 @pytest.mark.parametrize("end", ["stop", "destroy"])
@@ -81,3 +85,28 @@ def test_what_may_have_happened_says_so_in_every_protocol(redis, make_node):
         with frozen(redis.process.pid):
             done = Dueqctl(node.url())("cancel", "t", "2")
             assert done.code == UNKNOWN and "may have happened" in done.complaint
+
+
+def test_each_job_of_a_list_and_each_id_of_a_client_is_pushed_once(redis, make_node, topic):
+    node = node_on(redis, make_node, {"store.command_timeout": "500ms",
+                                      "store.breaker.failures": "100"})
+    jobs = [{"body": f"{n}", "delay_ms": 0 if n % 2 else 3600000} for n in range(100)]
+    apis = [node.api() for _ in MODES]
+    with node.api() as api:
+        with frozen(redis.process.pid):
+            listed = in_background(api.push_all, topic, jobs)
+            own = [in_background(lambda each=each, mode=mode: each.push(f"{topic}-{mode}", id="mine",
+                                                                        mode=mode))
+                   for each, mode in zip(apis, MODES)]
+            node.wait_store_lost()
+            assert not any(answer.done() for answer in (listed, *own))
+        results = listed.result()
+        assert [answer.result()["id"] for answer in own] == ["mine"] * len(MODES)
+        assert [api.counts(f"{topic}-{mode}") for mode in MODES] == [(0, 1, 0, 0)] * len(MODES)
+        assert len({each["id"] for each in results}) == 100
+        assert api.counts(topic) == (50, 50, 0, 0)
+        found = api.all_jobs(topic, state="delayed") + api.all_jobs(topic, state="ready")
+        assert {job["id"]: job["due_ms"] for job in found} == {each["id"]: each["due_ms"]
+                                                              for each in results}
+    for each in apis:
+        each.close()
