@@ -80,6 +80,14 @@ def test_root_writes_nothing_where_others_have_put_a_link(make_node, name):
 
 
 @needs_root
+def test_root_logs_through_no_link_of_others(make_node):
+    with directory_for_all() as directory:
+        plant(directory / "precious", directory / "log")
+        assert "log.file" in said_by(make_node({"log.file": directory / "log"}))
+        assert not (directory / "precious").exists()
+
+
+@needs_root
 def test_roots_node_says_so_and_its_children_have_little_of_root(make_node):
     node = make_node().start()
     assert "runs as root, which it need not" in node.output()
@@ -93,3 +101,10 @@ def test_roots_node_says_so_and_its_children_have_little_of_root(make_node):
     assert has(node.redis_pid) == 0
     with node.python_client() as client:
         assert client.push("topic", "1") == "success"
+
+
+def test_a_strict_node_refuses_a_redis_that_loses_jobs(make_node, make_redis):
+    redis = make_redis(appendonly="yes", appendfsync="everysec")
+    said = said_by(make_node({"store.redis": redis.address, "store.strict": "true"}))
+    assert "appendfsync" in said
+    assert not redis.client().keys(), "nothing was written"
