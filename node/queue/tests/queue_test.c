@@ -1,28 +1,8 @@
 /* The front door: requests let in, requests refused, and every answer once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "node/queue/queue.h"
+#include "node/queue/tests/fixtures/nodes_fixture.h"
 
 #include <string.h>
-
-#include "node/queue/queue.h"
-#include "node/queue/tests/fixtures/queue_fixture.h"
-
-static struct fixture f;
-
-static int set_up(void **state)
-{
-    fixture_start(&f, 4);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture_end(&f);
-    return 0;
-}
 
 static void topics_are_named_like_tubes(void **state)
 {
@@ -143,8 +123,8 @@ static void topics_are_asked_bucket_after_bucket(void **state)
 
     push(&f, "t", "1", 0, 0);
     assert_int_equal(queue_buckets(f.q), 4);
-    for (unsigned b = 0; b < queue_buckets(f.q); b++) {
-        struct page page = ask_for_page(b, OP_TOPICS_MAX, BYTES(""));
+    for (unsigned bucket = 0; bucket < queue_buckets(f.q); bucket++) {
+        struct page page = ask_for_page(bucket, OP_TOPICS_MAX, BYTES(""));
 
         assert_int_equal(page.status, STATUS_OK);
         found += page.count;
@@ -225,8 +205,7 @@ static void a_stopping_queue_refuses_and_finishes(void **state)
     submit(&own, &late, OP_PUSH, "t", "2", 0);
     assert_int_equal(late.status, STATUS_SHUTTING_DOWN);
     assert_false(own.is_stopped);
-    memory_store_unhold(own.ms);
-    fixture_turn(&own);
+    fixture_unhold(&own);
     assert_int_equal(in_flight.status, STATUS_OK);
     assert_true(own.is_stopped);
     fixture_end(&own);
@@ -234,20 +213,19 @@ static void a_stopping_queue_refuses_and_finishes(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(topics_are_named_like_tubes),
         cmocka_unit_test(ids_are_printable),
-        TEST(refuses_numbers_out_of_range),
-        TEST(refuses_bad_names),
-        TEST(refuses_a_body_above_the_limit),
-        TEST(refuses_a_live_id_and_takes_it_again_once_it_is_gone),
-        TEST(gives_an_id_where_none_is_given),
-        TEST(topics_are_asked_bucket_after_bucket),
-        TEST(refuses_a_page_of_topics_that_cannot_be),
-        TEST(takes_a_thousand_pushes_at_once),
-        TEST(counts_what_was_done_refused_and_unknown),
-        TEST(a_question_without_an_answer_changed_nothing),
+        WITH_ONE(refuses_numbers_out_of_range),
+        WITH_ONE(refuses_bad_names),
+        WITH_ONE(refuses_a_body_above_the_limit),
+        WITH_ONE(refuses_a_live_id_and_takes_it_again_once_it_is_gone),
+        WITH_ONE(gives_an_id_where_none_is_given),
+        WITH_ONE(topics_are_asked_bucket_after_bucket),
+        WITH_ONE(refuses_a_page_of_topics_that_cannot_be),
+        WITH_ONE(takes_a_thousand_pushes_at_once),
+        WITH_ONE(counts_what_was_done_refused_and_unknown),
+        WITH_ONE(a_question_without_an_answer_changed_nothing),
         cmocka_unit_test(a_stopping_queue_refuses_and_finishes),
     };
 

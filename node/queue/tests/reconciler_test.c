@@ -1,14 +1,8 @@
 /* A job in the wrong place is mended after two looks, and a healthy one is left alone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-
 #include "base/crc16.h"
 #include "node/queue/tests/fixtures/reconciler_fixture.h"
+
+#include <stdio.h>
 
 /* ---- two looks, and a repair ---- */
 
@@ -255,7 +249,6 @@ static void a_topic_that_cannot_be_limited_is_looked_at_all_the_same(void **stat
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(looks_twice_before_it_mends),
         TEST(what_heals_in_between_is_left_alone),

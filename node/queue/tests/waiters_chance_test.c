@@ -1,14 +1,8 @@
 /* Random consumers of two nodes: whatever happens, none waits at a topic with ready jobs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "node/queue/tests/fixtures/queue_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "node/queue/tests/fixtures/queue_fixture.h"
 
 #define NODES     2
 #define CONSUMERS 9
