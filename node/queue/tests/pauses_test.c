@@ -104,15 +104,6 @@ static void is_not_asked_for_again_and_again(void **state)
     fixture_turn(&f);
 }
 
-static void what_was_handed_out_before_can_be_acknowledged(void **state)
-{
-    struct call call = {0};
-
-    hand_out("t", "1", 5000);
-    pause_for_ever("t");
-    assert_int_equal(submit(&f, &call, OP_ACK, "t", "1", a.stamps[0]), STATUS_OK);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,7 +114,6 @@ int main(void)
         WITH_TWO(what_becomes_due_meanwhile_waits_for_the_end),
         WITH_TWO(does_not_hold_up_a_topic_behind_it),
         WITH_TWO(is_not_asked_for_again_and_again),
-        WITH_TWO(what_was_handed_out_before_can_be_acknowledged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,15 +37,6 @@ static void ids_are_printable(void **state)
     assert_false(job_id_is_valid(BYTES("")));
 }
 
-static void refuses_numbers_out_of_range(void **state)
-{
-    assert_int_equal(push(&f, "t", "1", -1, 0), STATUS_OUT_OF_RANGE);
-    assert_int_equal(push(&f, "t", "1", QUEUE_DELAY_MAX_MS + 1, 0), STATUS_OUT_OF_RANGE);
-    assert_int_equal(push(&f, "t", "1", 0, -1), STATUS_OUT_OF_RANGE);
-    assert_int_equal(push(&f, "t", "1", 0, QUEUE_TTR_MAX_MS + 1), STATUS_OUT_OF_RANGE);
-    assert_int_equal(push(&f, "t", "1", QUEUE_DELAY_MAX_MS, QUEUE_TTR_MAX_MS), STATUS_OK);
-}
-
 static void refuses_bad_names(void **state)
 {
     assert_int_equal(push(&f, "-t", "1", 0, 0), STATUS_BAD_TOPIC);
@@ -63,29 +54,6 @@ static void refuses_a_body_above_the_limit(void **state)
     call.op.in.push.body = bytes_of(body, 1024);
     submit(&f, &call, OP_PUSH, "t", "1", 0);
     assert_int_equal(call.status, STATUS_OK);
-}
-
-static void refuses_a_live_id_and_takes_it_again_once_it_is_gone(void **state)
-{
-    struct call call = {0};
-
-    assert_int_equal(push(&f, "t", "1", 0, 0), STATUS_OK);
-    assert_int_equal(push(&f, "t", "1", 0, 0), STATUS_DUPLICATE);
-    assert_int_equal(push(&f, "u", "1", 0, 0), STATUS_OK); /* unique within its topic */
-    assert_int_equal(submit(&f, &call, OP_CANCEL, "t", "1", 0), STATUS_OK);
-    assert_int_equal(push(&f, "t", "1", 0, 0), STATUS_OK);
-}
-
-static void gives_an_id_where_none_is_given(void **state)
-{
-    struct call first = {0}, second = {0};
-
-    submit(&f, &first, OP_PUSH, "t", "", 0);
-    submit(&f, &second, OP_PUSH, "t", "", 0);
-    assert_int_equal(first.status, STATUS_OK);
-    assert_int_equal(second.status, STATUS_OK);
-    assert_true(job_id_is_valid(bytes_of_text(first.id)));
-    assert_string_not_equal(first.id, second.id);
 }
 
 /* A question for a page of topics, and what was answered. */
@@ -216,11 +184,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(topics_are_named_like_tubes),
         cmocka_unit_test(ids_are_printable),
-        WITH_ONE(refuses_numbers_out_of_range),
         WITH_ONE(refuses_bad_names),
         WITH_ONE(refuses_a_body_above_the_limit),
-        WITH_ONE(refuses_a_live_id_and_takes_it_again_once_it_is_gone),
-        WITH_ONE(gives_an_id_where_none_is_given),
         WITH_ONE(topics_are_asked_bucket_after_bucket),
         WITH_ONE(refuses_a_page_of_topics_that_cannot_be),
         WITH_ONE(takes_a_thousand_pushes_at_once),
