@@ -17,12 +17,7 @@
 #ifndef DUEQ_NODE_STORE_CONTRACT_CONTRACT_H
 #define DUEQ_NODE_STORE_CONTRACT_CONTRACT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "base/tests/unit.h"
 #include "node/store/store.h"
 
 /* With 4 buckets, TOPIC and OTHER share one, ELSEWHERE and MARKER have their own. */

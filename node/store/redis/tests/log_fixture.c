@@ -1,15 +1,10 @@
 #include "node/store/redis/tests/log_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "base/tests/unit.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 #include <unistd.h>
-
-#include "base/log.h"
 
 char log_path[] = "/tmp/redis_log_fixture.XXXXXX";
 

@@ -1,11 +1,6 @@
 /* Waiting for replicas, at real ones: what makes an answer safe, and what does not. */
 #include "node/store/redis/replicas.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "base/tests/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

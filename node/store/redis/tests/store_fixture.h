@@ -2,12 +2,7 @@
 #ifndef DUEQ_NODE_STORE_REDIS_TESTS_STORE_FIXTURE_H
 #define DUEQ_NODE_STORE_REDIS_TESTS_STORE_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "base/tests/unit.h"
 #include "node/store/redis/tests/server_fixture.h"
 #include "node/store/redis/store.h"
 

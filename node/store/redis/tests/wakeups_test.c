@@ -2,12 +2,7 @@
  * tell.
  */
 #include "node/store/redis/wakeups.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "base/tests/unit.h"
 
 #include <string.h>
 #include <unistd.h>
