@@ -9,7 +9,7 @@
 
 #include <event2/event.h>
 
-#include "base/log.h"
+#include "node/store/redis/tests/log_fixture.h"
 #include "node/store/redis/tests/replicas_fixture.h"
 
 #define LONG_MS  (PATIENCE_S * 1000) /* nobody's time is over before the test's is */
@@ -275,26 +275,6 @@ static void too_few_replicas_make_nobody_safe(void **state)
         assert_false(wait_once(h));
     replicated_add(h->redis);
     wait_until_safe(h);
-}
-
-static void log_to(const char *path)
-{
-    struct log_options options = {.level = LEVEL_INFO, .modules = "", .file = path};
-
-    assert_int_equal(log_configure(&options), STATUS_OK);
-}
-
-static unsigned lines_with(const char *path, const char *words)
-{
-    FILE *file = fopen(path, "r");
-    unsigned count = 0;
-    char line[1024];
-
-    assert_non_null(file);
-    while (fgets(line, sizeof(line), file))
-        count += strstr(line, words) != NULL;
-    fclose(file);
-    return count;
 }
 
 /* Somebody waits in vain, then nobody does; so three times. */
