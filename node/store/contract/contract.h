@@ -56,6 +56,8 @@ struct contract_part {
     size_t count;
 };
 
+#define TEST(name) cmocka_unit_test(name)
+
 extern const struct contract_part contract_pushes, contract_places, contract_leases;
 extern const struct contract_part contract_owners, contract_scans, contract_orphans;
 extern const struct contract_part contract_events, contract_bytes, contract_topics;
@@ -107,6 +109,19 @@ struct op delivered_for(const struct job *job, int64_t ttr_ms); /* instead of it
 struct op kept(const struct job *jobs, unsigned count);
 struct op returned(const struct job *jobs, unsigned count);
 struct op cancel(const char *id);
+
+/* So many jobs at once, with the names numbered(first) and on. Or they are cancelled. */
+void push_numbered(struct bytes topic, unsigned first, unsigned count, int64_t delay_ms);
+void cancel_numbered(struct bytes topic, unsigned first, unsigned count);
+const char *numbered(unsigned i); /* i < NUMBERS; names are in the order of numbers */
+#define NUMBERS 10000
+
+/* Pushed and popped; nothing else may be ready. */
+struct job reserve(struct op op);
+
+/* With a body of LARGE_BYTES, which a script keeps apart. */
+struct op large_op(const char *id);
+#define LARGE_BYTES 4096
 
 /* With rules; in TOPIC, and successful. */
 struct op push_ruled(const char *id, struct job_rules rules);

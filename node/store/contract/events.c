@@ -127,8 +127,8 @@ static void a_list_that_is_not_emptied_stays_quiet(void **state)
 static void each_topic_is_announced_for_itself(void **state)
 {
     push("a");
-    assert_status(run(push_op(OTHER, "a")), OK);
-    assert_status(run(push_op(ELSEWHERE, "a")), OK);
+    run_well(push_op(OTHER, "a"));
+    run_well(push_op(ELSEWHERE, "a"));
     assert_int_equal(wake_ups(TOPIC), 1);
     assert_int_equal(wake_ups(OTHER), 1);
     assert_int_equal(wake_ups(ELSEWHERE), 1);
@@ -222,7 +222,6 @@ static void after_an_empty_pop_the_next_job_is_announced(void **state)
     assert_int_equal(wake_ups(TOPIC), before + 1);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(only_the_first_event_of_the_topic_is_told),
     TEST(an_event_at_the_same_time_as_the_first_is_not_told),

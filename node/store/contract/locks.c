@@ -196,7 +196,6 @@ static void a_topic_that_ends_takes_no_lock(void **state)
     assert_unlocked(TOPIC);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(the_next_event_is_that_of_its_own_topics),
     TEST(while_its_own_work_is_left_it_comes_back_at_once),

@@ -216,7 +216,6 @@ static void whose_it_is_moves_it_at_once_in_a_newer_view(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(no_topic_is_moved_without_its_lock),
     TEST(whose_it_is_moves_it_at_once_in_a_newer_view),

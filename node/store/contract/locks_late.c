@@ -140,7 +140,6 @@ static void a_late_topic_is_done_to_its_end(void **state)
     assert_int_equal(scan_by_at_most(&a, 1).out.scan.moved, 1);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(what_is_kept_goes_on_and_is_not_renewed),
     TEST(what_was_kept_and_not_had_is_left_alone),

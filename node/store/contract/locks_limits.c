@@ -103,7 +103,6 @@ static void the_longest_that_may_be_counts(void **state)
     assert_int_equal(scan_by(&a).out.scan.conflicts, 1);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(node_and_store_agree_on_a_topics_share),
     TEST(past_a_thousand_it_comes_back_soon_but_not_at_once),

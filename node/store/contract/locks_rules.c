@@ -277,7 +277,6 @@ static void each_topic_has_a_lock_of_its_own(void **state)
     assert_true(lock_of(TOPIC).token != lock_of(OTHER).token);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(an_own_topic_that_is_due_is_locked_and_moves),
     TEST(a_topic_is_of_the_share_that_its_name_says),

@@ -197,7 +197,6 @@ static void a_new_id_is_pushed_and_not_ignored(void **state)
     assert_bytes(pop_one().body, NEW_BODY);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(a_job_is_replaced_wherever_it_is),
     TEST(a_job_is_replaced_by_a_delayed_one),

@@ -62,7 +62,7 @@ static void an_orphan_that_is_not_due_is_in_nobodys_way(void **state)
     pushed = push_delayed("a", 1);
     assert_is_moved(scan_at(pushed.out.push.due_ms), 1);
     assert_gone("lost");
-    assert_status(run((struct op){.verb = OP_STATS, .topic = TOPIC}), OK);
+    run_well((struct op){.verb = OP_STATS, .topic = TOPIC});
 }
 
 static void an_orphan_keeps_its_topic_when_the_last_job_is_cancelled(void **state)
@@ -89,7 +89,6 @@ static void an_orphan_keeps_its_topic_when_the_last_jobs_are_purged(void **state
     assert_int_equal(next_event_ms(), -1);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(a_delayed_orphan_stops_its_topic_and_no_other),
     TEST(a_reserved_orphan_stops_its_topic_and_no_other),

@@ -1,9 +1,6 @@
 /* Pop, cancel, ack, get, stats: a job's place, and what takes it from there. */
 #include "node/store/contract/contract.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 /* ---- pop ---- */
 
 static void jobs_are_popped_first_in_first_out(void **state)
@@ -62,8 +59,8 @@ static void a_pop_from_nothing_is_ok_and_empty(void **state)
 static void a_pop_sees_neither_delayed_jobs_nor_other_topics(void **state)
 {
     push_delayed("delayed", FAR_MS);
-    assert_status(run(push_op(OTHER, "neighbour")), OK);
-    assert_status(run(push_op(ELSEWHERE, "stranger")), OK);
+    run_well(push_op(OTHER, "neighbour"));
+    run_well(push_op(ELSEWHERE, "stranger"));
     assert_int_equal(pop(BATCH_MAX).out.pop.count, 0);
     assert_counts(OTHER, 0, 1, 0);
     assert_counts(ELSEWHERE, 0, 1, 0);
@@ -71,18 +68,13 @@ static void a_pop_sees_neither_delayed_jobs_nor_other_topics(void **state)
 
 static void a_pop_can_take_a_whole_batch(void **state)
 {
-    struct op ops[BATCH_MAX + 1], op;
-    char ids[BATCH_MAX + 1][8];
+    struct op op = (push_numbered(TOPIC, 0, BATCH_MAX + 1, 0), pop(BATCH_MAX));
 
-    for (unsigned i = 0; i <= BATCH_MAX; i++) {
-        snprintf(ids[i], sizeof(ids[i]), "%u", i);
-        ops[i] = push_op(TOPIC, ids[i]);
-    }
-    run_all(ops, BATCH_MAX + 1);
-    op = pop(BATCH_MAX);
     assert_int_equal(op.out.pop.count, BATCH_MAX);
-    for (unsigned i = 0; i < BATCH_MAX; i++)
-        assert_bytes(op.out.pop.jobs[i].id, bytes_of_text(ids[i]));
+    for (unsigned i = 0; i < BATCH_MAX; i++) {
+        assert_bytes(op.out.pop.jobs[i].id, bytes_of_text(numbered(i)));
+        assert_int_equal(op.out.pop.jobs[i].stamp, op.out.pop.jobs[0].stamp + i);
+    }
     assert_counts(TOPIC, 0, 1, BATCH_MAX);
 }
 
@@ -123,7 +115,7 @@ static void a_cancelled_id_may_be_pushed_again_and_comes_once(void **state)
     push("b");
     assert_status(cancel("a"), OK);
     again.in.push.body = BYTES("second");
-    assert_status(run(again), OK);
+    run_well(again);
     popped = pop(BATCH_MAX);
     assert_int_equal(popped.out.pop.count, 2);
     assert_bytes(popped.out.pop.jobs[0].id, BYTES("b"));
@@ -152,22 +144,10 @@ static void an_old_lease_does_not_fit_the_same_id_again(void **state)
     assert_status(ack(&young), OK);
 }
 
-/* Fills the ready list with so many tombstones. */
 static void leave_tombstones(unsigned count)
 {
-    struct op *pushes = calloc(count, sizeof(*pushes));
-    struct op *cancels = calloc(count, sizeof(*cancels));
-
-    for (unsigned i = 0; i < count; i++)
-        pushes[i] = push_op(TOPIC, "");
-    run_all(pushes, count);
-    for (unsigned i = 0; i < count; i++) {
-        cancels[i] = id_op(OP_CANCEL, "");
-        cancels[i].id = pushes[i].out.push.id;
-    }
-    run_all(cancels, count);
-    free(pushes);
-    free(cancels);
+    push_numbered(TOPIC, 0, count, 0);
+    cancel_numbered(TOPIC, 0, count);
 }
 
 static void a_pop_finds_the_job_behind_many_tombstones(void **state)
@@ -279,7 +259,6 @@ static void stats_count_each_place(void **state)
     assert_counts(TOPIC, 3, 1, 1);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(jobs_are_popped_first_in_first_out),
     TEST(a_popped_job_is_reserved_with_a_new_stamp),

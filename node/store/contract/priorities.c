@@ -182,8 +182,7 @@ static void a_reservation_that_ran_out_is_the_last_of_its_priority(void **state)
 
     op.in.push.rules.priority = 5;
     op.in.push.ttr_ms = 1;
-    run_well(op);
-    job = pop_one();
+    job = reserve(op);
     delivered(&job, 1);
     push_ranked("second", 5);
     push("common");
@@ -252,7 +251,6 @@ static void a_whole_batch_is_served_in_order(void **state)
         assert_int_equal(op.out.pop.jobs[i].stamp, op.out.pop.jobs[i - 1].stamp + 1);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(the_most_urgent_is_served_first),
     TEST(it_is_so_one_by_one_too),

@@ -1,8 +1,6 @@
 /* Scan: what is due becomes ready, in order, never early, and no more than asked. */
 #include "node/store/contract/contract.h"
 
-#include <stdio.h>
-
 /* ---- delayed jobs ---- */
 
 static void an_empty_bucket_has_nothing_to_scan(void **state)
@@ -220,7 +218,7 @@ static void the_limit_counts_delayed_and_expired_of_all_topics(void **state)
     hold("held", 1);
     push_delayed("a", 1);
     other.in.push.delay_ms = 1;
-    assert_status(run(other), OK);
+    run_well(other);
     other.id = BYTES("c");
     wait_until(run(other).out.push.due_ms);
     for (unsigned i = 0; i < 4; i++) {
@@ -239,17 +237,10 @@ static void the_limit_counts_delayed_and_expired_of_all_topics(void **state)
 
 static void a_burst_is_moved_in_batches_and_in_order(void **state)
 {
-    static struct op ops[1500];
-    static char ids[1500][16];
     unsigned popped = 0;
 
-    for (unsigned i = 0; i < 1500; i++) {
-        snprintf(ids[i], sizeof(ids[i]), "%04u", i);
-        ops[i] = push_op(TOPIC, ids[i]);
-        ops[i].in.push.delay_ms = 1;
-    }
-    run_all(ops, 1500);
-    wait_until(ops[1499].out.push.due_ms);
+    push_numbered(TOPIC, 0, 1500, 1);
+    wait_until(store_now() + 1 + BEGUN_MS);
     assert_int_equal(scan(1000).out.scan.lateness_count, 1000);
     assert_int_equal(scan(1000).out.scan.lateness_count, 500);
     assert_int_equal(scan(1000).out.scan.moved, 0);
@@ -258,7 +249,7 @@ static void a_burst_is_moved_in_batches_and_in_order(void **state)
 
         assert_true(op.out.pop.count > 0);
         for (unsigned i = 0; i < op.out.pop.count; i++)
-            assert_bytes(op.out.pop.jobs[i].id, bytes_of_text(ids[popped++]));
+            assert_bytes(op.out.pop.jobs[i].id, bytes_of_text(numbered(popped++)));
     }
     assert_counts(TOPIC, 0, 0, 1500);
 }
@@ -313,19 +304,15 @@ static int64_t oldest_ready_ms(void)
 static void tombstones_at_the_head_of_the_line_go(void **state)
 {
     enum { MANY = 100 }; /* as many as are looked at: what goes ends just before the oldest */
-    static char ids[MANY][8];
     unsigned dues = 0;
 
-    for (unsigned i = 0; i < MANY; i++) {
-        snprintf(ids[i], sizeof(ids[i]), "%u", i);
-        push(ids[i]);
-    }
+    push_numbered(TOPIC, 0, MANY, 0);
     push("oldest");
     push("gone");
     push("second");
     cancel("gone");
     for (unsigned i = 0; i < MANY; i++)
-        assert_status(move(ids[i], FAR_MS, FROM(READY)), OK);
+        assert_status(move(numbered(i), FAR_MS, FROM(READY)), OK);
     assert_int_equal(oldest_ready_ms(), -1);
     for (; oldest_ready_ms() < 0 && dues < 1000; dues++) /* one in 17 looks */
         assert_int_equal(scan_at(push_delayed("", 1).out.push.due_ms).out.scan.moved, 1);
@@ -335,7 +322,6 @@ static void tombstones_at_the_head_of_the_line_go(void **state)
     assert_bytes(pop_one().id, BYTES("second"));
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(an_empty_bucket_has_nothing_to_scan),
     TEST(ready_jobs_are_no_event),

@@ -127,7 +127,6 @@ static void a_lock_is_no_place(void **state)
     } while (places.out.places.next.len);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(a_lock_is_a_string_with_an_expiry),
     TEST(late_topics_are_counted_over_all_pages),

@@ -260,7 +260,6 @@ static void a_full_redis_still_tells_what_has_happened(void **state)
     assert_counts(TOPIC, 0, 2, 0);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(what_is_said_again_is_answered_as_the_first_time),
     TEST(what_is_said_again_later_is_due_as_it_was),

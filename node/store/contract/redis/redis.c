@@ -62,10 +62,8 @@ const char *contract_prefix(void)
 
 struct job contract_pop_owned(void)
 {
-    struct op op = run(
+    struct op op = run_well(
         (struct op){.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 1, .id_only = true}});
-
-    assert_status(op, OK);
     return op.out.pop.jobs[0];
 }
 
@@ -78,8 +76,7 @@ struct op contract_push_sized(const char *id, size_t body_bytes, int64_t delay_m
     op.in.push.body = bytes_of(body, body_bytes);
     op.in.push.delay_ms = delay_ms;
     op.in.push.ttr_ms = ttr_ms;
-    op = run(op);
-    assert_status(op, OK);
+    op = run_well(op);
     return op;
 }
 
