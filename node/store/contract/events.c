@@ -174,13 +174,20 @@ static void an_expired_reservation_is_announced(void **state)
 
 static void what_comes_back_into_an_empty_list_is_announced(void **state)
 {
-    struct job job = (push("a"), pop_one());
+    static const uint32_t priorities[] = {RULES_PRIORITY_DEFAULT, 5};
 
-    returned(&job, 1);
-    assert_int_equal(wake_ups(TOPIC), 2);
-    job = pop_one();
-    assert_status(release(&job, 0), OK);
-    assert_int_equal(wake_ups(TOPIC), 3);
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned before = wake_ups(TOPIC);
+        struct job job = (push_ranked("a", priorities[i]), pop_one());
+
+        returned(&job, 1);
+        assert_int_equal(wake_ups(TOPIC), before + 2);
+        job = pop_one();
+        assert_status(release(&job, 0), OK);
+        assert_int_equal(wake_ups(TOPIC), before + 3);
+        job = pop_one();
+        assert_status(ack(&job), OK);
+    }
 }
 
 static void what_comes_back_to_other_jobs_is_quiet(void **state)

@@ -529,7 +529,8 @@ static void no_verb_accepts_a_wrong_lease(void **state)
 {
     static const enum op_verb verbs[] = {OP_ACK, OP_RELEASE, OP_TOUCH, OP_BURY};
     struct job reserved = hold("reserved", TTR_MS), ready, delayed;
-    struct job wrong = with_stamp(reserved, reserved.stamp - 1);
+    struct job older = with_stamp(reserved, reserved.stamp - 1);
+    struct job newer = with_stamp(reserved, reserved.stamp + 1);
     struct job missing = {.id = BYTES("missing"), .stamp = reserved.stamp};
 
     push("ready");
@@ -537,7 +538,8 @@ static void no_verb_accepts_a_wrong_lease(void **state)
     ready = get("ready");
     delayed = get("delayed");
     for (unsigned i = 0; i < 4; i++) {
-        assert_status(run(lease_op(verbs[i], &wrong)), NOT_OWNER);
+        assert_status(run(lease_op(verbs[i], &older)), NOT_OWNER);
+        assert_status(run(lease_op(verbs[i], &newer)), NOT_OWNER);
         assert_status(run(lease_op(verbs[i], &missing)), NOT_FOUND);
         assert_status(run(lease_op(verbs[i], &ready)), NOT_RESERVED);
         assert_status(run(lease_op(verbs[i], &delayed)), NOT_RESERVED);

@@ -3,16 +3,6 @@
 
 /* ---- pop ---- */
 
-static void jobs_are_popped_first_in_first_out(void **state)
-{
-    push("a");
-    push("b");
-    push("c");
-    assert_bytes(pop_one().id, BYTES("a"));
-    assert_bytes(pop_one().id, BYTES("b"));
-    assert_bytes(pop_one().id, BYTES("c"));
-}
-
 static void a_popped_job_is_reserved_with_a_new_stamp(void **state)
 {
     struct op pushed = push("a"), popped;
@@ -30,21 +20,6 @@ static void a_popped_job_is_reserved_with_a_new_stamp(void **state)
     assert_int_equal(get("a").stamp, job.stamp);
     assert_state("a", JOB_RESERVED);
     assert_true(popped.now_ms >= pushed.now_ms);
-}
-
-static void a_pop_takes_up_to_count_in_order(void **state)
-{
-    struct op op;
-
-    push("a");
-    push("b");
-    push("c");
-    op = pop(2);
-    assert_int_equal(op.out.pop.count, 2);
-    assert_bytes(op.out.pop.jobs[0].id, BYTES("a"));
-    assert_bytes(op.out.pop.jobs[1].id, BYTES("b"));
-    assert_true(op.out.pop.jobs[0].stamp < op.out.pop.jobs[1].stamp);
-    ASSERT_READY("c");
 }
 
 static void a_pop_from_nothing_is_ok_and_empty(void **state)
@@ -201,35 +176,6 @@ static void a_look_tells_the_time_of_the_place(void **state)
     assert_int_equal(look("a").place_ms, op.now_ms);
 }
 
-static void an_acknowledged_job_is_gone(void **state)
-{
-    struct job job = (push("a"), pop_one());
-
-    assert_status(ack(&job), OK);
-    assert_gone("a");
-    assert_counts(TOPIC, 0, 0, 0);
-    assert_status(ack(&job), NOT_FOUND);
-    push("a");
-}
-
-static void only_the_holder_of_a_reserved_job_may_end_it(void **state)
-{
-    struct job ready, delayed, reserved, wrong;
-
-    push("reserved");
-    wrong = reserved = pop_one();
-    wrong.stamp++;
-    push("ready");
-    push_delayed("delayed", FAR_MS);
-    ready = get("ready");
-    delayed = get("delayed");
-    assert_status(ack(&ready), NOT_RESERVED);
-    assert_status(ack(&delayed), NOT_RESERVED);
-    assert_status(ack(&wrong), NOT_OWNER);
-    assert_counts(TOPIC, 1, 1, 1);
-    assert_status(ack(&reserved), OK);
-}
-
 static void what_is_not_there_is_not_found(void **state)
 {
     struct op op;
@@ -260,9 +206,7 @@ static void stats_count_each_place(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    TEST(jobs_are_popped_first_in_first_out),
     TEST(a_popped_job_is_reserved_with_a_new_stamp),
-    TEST(a_pop_takes_up_to_count_in_order),
     TEST(a_pop_from_nothing_is_ok_and_empty),
     TEST(a_pop_sees_neither_delayed_jobs_nor_other_topics),
     TEST(a_pop_can_take_a_whole_batch),
@@ -275,8 +219,6 @@ static const struct CMUnitTest tests[] = {
     TEST(a_pop_of_tombstones_alone_is_empty),
     TEST(a_short_pop_means_an_empty_list_or_says_that_there_is_more),
     TEST(a_look_tells_the_time_of_the_place),
-    TEST(an_acknowledged_job_is_gone),
-    TEST(only_the_holder_of_a_reserved_job_may_end_it),
     TEST(what_is_not_there_is_not_found),
     TEST(stats_count_each_place),
 };

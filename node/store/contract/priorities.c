@@ -202,14 +202,6 @@ static void a_cancelled_job_is_not_served_whatever_its_priority(void **state)
     ASSERT_READY("b", "a");
 }
 
-static void its_last_job_takes_the_topic_with_it(void **state)
-{
-    push_ranked("a", 5);
-    assert_status(cancel("a"), OK);
-    assert_counts(TOPIC, 0, 0, 0);
-    assert_int_equal(pop(1).out.pop.count, 0);
-}
-
 static void every_priority_announces_its_first_job(void **state)
 {
     push_ranked("a", 5);
@@ -219,17 +211,6 @@ static void every_priority_announces_its_first_job(void **state)
     ASSERT_READY("a", "b");
     push_ranked("c", 5000);
     assert_int_equal(wake_ups(TOPIC), 2);
-}
-
-static void what_comes_back_is_announced_whatever_its_priority(void **state)
-{
-    struct job job = (push_ranked("a", 5), pop_one());
-
-    returned(&job, 1);
-    assert_int_equal(wake_ups(TOPIC), 2);
-    job = pop_one();
-    assert_status(release(&job, 0), OK);
-    assert_int_equal(wake_ups(TOPIC), 3);
 }
 
 static void a_whole_batch_is_served_in_order(void **state)
@@ -265,9 +246,7 @@ static const struct CMUnitTest tests[] = {
     TEST(what_is_returned_twice_is_first_again),
     TEST(a_reservation_that_ran_out_is_the_last_of_its_priority),
     TEST(a_cancelled_job_is_not_served_whatever_its_priority),
-    TEST(its_last_job_takes_the_topic_with_it),
     TEST(every_priority_announces_its_first_job),
-    TEST(what_comes_back_is_announced_whatever_its_priority),
     TEST(a_whole_batch_is_served_in_order),
 };
 

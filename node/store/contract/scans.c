@@ -14,12 +14,6 @@ static void an_empty_bucket_has_nothing_to_scan(void **state)
     assert_int_equal(op.wait_ms, -1);
 }
 
-static void ready_jobs_are_no_event(void **state)
-{
-    push("a");
-    assert_int_equal(scan(1000).out.scan.next_ms, -1);
-}
-
 static void a_scan_says_how_long_until_the_next_event(void **state)
 {
     struct op pushed = push_delayed("a", FAR_MS), op;
@@ -324,7 +318,6 @@ static void tombstones_at_the_head_of_the_line_go(void **state)
 
 static const struct CMUnitTest tests[] = {
     TEST(an_empty_bucket_has_nothing_to_scan),
-    TEST(ready_jobs_are_no_event),
     TEST(a_scan_says_how_long_until_the_next_event),
     TEST(a_delayed_job_is_moved_when_due_and_not_before),
     TEST(a_moved_job_keeps_all_but_its_state_and_stamp),

@@ -129,20 +129,6 @@ static void a_delivered_job_is_not_counted_twice_when_it_is_buried(void **state)
     assert_int_equal(get("a").tries, 1);
 }
 
-static void nobody_else_buries_a_job(void **state)
-{
-    struct job job = (push("a"), pop_one()), wrong = job, ready;
-
-    wrong.stamp++;
-    assert_status(bury(&wrong), NOT_OWNER);
-    push("ready");
-    ready = get("ready");
-    assert_status(bury(&ready), NOT_RESERVED);
-    ready.id = BYTES("missing");
-    assert_status(bury(&ready), NOT_FOUND);
-    assert_counts(TOPIC, 0, 1, 1);
-}
-
 static void a_large_body_is_buried_with_its_job(void **state)
 {
     struct op op = large_op("a");
@@ -345,7 +331,6 @@ static const struct CMUnitTest tests[] = {
     TEST(a_dead_job_has_kept_all_of_its_own),
     TEST(a_buried_job_is_dead_and_that_was_a_try),
     TEST(a_delivered_job_is_not_counted_twice_when_it_is_buried),
-    TEST(nobody_else_buries_a_job),
     TEST(a_large_body_is_buried_with_its_job),
     TEST(a_death_calls_the_scan),
     TEST(without_a_backoff_a_job_comes_back_at_once),

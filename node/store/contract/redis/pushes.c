@@ -18,13 +18,9 @@ static char made_id[32]; /* of the last push */
 /* The reply is gone when this returns; the id stays until the next call. */
 static struct op say(struct op op, struct push_note note)
 {
-    struct script_keys keys = {.buckets = CONTRACT_BUCKETS};
-    char prefix[SCRIPT_PREFIX_MAX + 1] = "";
-    const char *name = contract_key('t');
+    struct script_keys keys = {.prefix = contract_prefix(), .buckets = CONTRACT_BUCKETS};
     redisReply *reply;
 
-    memcpy(prefix, name, strcspn(name, ":"));
-    keys.prefix = prefix;
     note.worker = WORKER;
     op.bucket = bucket_of(TOPIC);
     script_encode_push(&call, &keys, &op, &note, NULL);
