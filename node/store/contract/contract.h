@@ -93,6 +93,7 @@ struct op id_op(enum op_verb verb, const char *id);
 struct op push(const char *id);
 struct op push_delayed(const char *id, int64_t delay_ms);
 struct op push_ttr(const char *id, int64_t ttr_ms);
+struct op push_delayed_in(struct bytes topic, const char *id, int64_t delay_ms);
 struct op pop(unsigned count);
 struct job pop_one(void);
 struct job pop_one_of(struct bytes topic);
@@ -115,6 +116,10 @@ void push_numbered(struct bytes topic, unsigned first, unsigned count, int64_t d
 void cancel_numbered(struct bytes topic, unsigned first, unsigned count);
 const char *numbered(unsigned i); /* i < NUMBERS; names are in the order of numbers */
 #define NUMBERS 10000
+
+/* "a", "b", ... in TOPIC, one after the other; popped, too, where nothing else is ready. */
+void push_letters(unsigned count);
+const struct job *reserve_letters(unsigned count);
 
 /* Pushed and popped; nothing else may be ready. */
 struct job reserve(struct op op);
@@ -176,6 +181,12 @@ void assert_dead(const char *id, enum death death);
 void assert_gone(const char *id);
 void assert_counts(struct bytes topic, int delayed, int ready, int reserved); /* none dead */
 void assert_all_counts(int delayed, int ready, int reserved, int dead);       /* of TOPIC */
+
+/* These ids, in this order, are what was popped. */
+void assert_popped(const struct op *op, unsigned count, const char *const *ids);
+#define ASSERT_POPPED(op, ...)                                                   \
+    assert_popped(&(op), sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *), \
+                  (const char *[]){__VA_ARGS__})
 
 /* These ids, in this order, are all that is ready in TOPIC. They are popped. */
 void assert_ready(unsigned count, const char *const *ids);

@@ -146,8 +146,7 @@ static void ready_jobs_are_purged_in_the_order_of_their_service(void **state)
 static void a_purge_goes_through_tombstones_at_once(void **state)
 {
     push_numbered(TOPIC, 0, 150, 0);
-    push("a");
-    push("b");
+    push_letters(2);
     cancel_numbered(TOPIC, 0, 150);
     assert_int_equal(purge(JOB_READY, 1).out.chunk.count, 1);
     assert_gone("a");
@@ -160,8 +159,7 @@ static void tombstones_are_not_more_to_purge(void **state)
 
     push_delayed("delayed", 60000);
     push_ranked("urgent", 1);
-    push("a");
-    push("b");
+    push_letters(2);
     cancel("b");
     op = purge(JOB_READY, 1);
     assert_int_equal(op.out.chunk.count, 1);

@@ -149,10 +149,7 @@ static void a_pop_takes_what_stands_between_the_expired(void **state)
     op = push_mortal("e", 0, FAR_MS);
     wait_until(after(&op, SHORT_MS));
     popped = pop(3);
-    assert_int_equal(popped.out.pop.count, 3);
-    assert_bytes(popped.out.pop.jobs[0].id, BYTES("after"));
-    assert_bytes(popped.out.pop.jobs[1].id, BYTES("c"));
-    assert_bytes(popped.out.pop.jobs[2].id, BYTES("e"));
+    ASSERT_POPPED(popped, "after", "c", "e");
     assert_all_counts(0, 0, 3, 3);
     assert_dead("urgent", DEATH_EXPIRED);
     assert_dead("b", DEATH_EXPIRED);

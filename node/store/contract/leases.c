@@ -331,12 +331,8 @@ static void keeping_changes_nothing_that_is_confirmed(void **state)
 
 static void only_what_is_still_reserved_is_kept(void **state)
 {
-    struct job jobs[3];
+    const struct job *jobs = reserve_letters(3);
 
-    push("a");
-    push("b");
-    push("c");
-    memcpy(jobs, pop(3).out.pop.jobs, sizeof(jobs));
     assert_status(ack(&jobs[0]), OK);
     returned(&jobs[2], 1);
     assert_int_equal(kept(jobs, 3).out.leases.stale, 2);
@@ -352,9 +348,7 @@ static void returned_jobs_come_first_again_in_their_order(void **state)
 {
     struct op popped;
 
-    push("a");
-    push("b");
-    push("c");
+    push_letters(3);
     popped = pop(2);
     assert_int_equal(returned(popped.out.pop.jobs, 2).out.leases.stale, 0);
     assert_counts(TOPIC, 0, 3, 0);
@@ -398,12 +392,8 @@ static void a_returned_job_has_lost_no_try_and_keeps_its_due_time(void **state)
 
 static void stale_leases_are_not_returned(void **state)
 {
-    struct job jobs[3];
+    const struct job *jobs = reserve_letters(3);
 
-    push("a");
-    push("b");
-    push("c");
-    memcpy(jobs, pop(3).out.pop.jobs, sizeof(jobs));
     assert_status(ack(&jobs[0]), OK);
     assert_status(release(&jobs[2], FAR_MS), OK);
     assert_int_equal(returned(jobs, 3).out.leases.stale, 2);
@@ -415,11 +405,8 @@ static void stale_leases_are_not_returned(void **state)
 /* The consumer left before the end of its reply, but has the jobs that it had read. */
 static void a_job_that_its_consumer_has_touched_is_not_returned(void **state)
 {
-    struct job jobs[2];
+    const struct job *jobs = reserve_letters(2);
 
-    push("a");
-    push("b");
-    memcpy(jobs, pop(2).out.pop.jobs, sizeof(jobs));
     assert_status(touch(&jobs[0], FAR_MS), OK);
     assert_int_equal(returned(jobs, 2).out.leases.stale, 0);
     assert_state("a", JOB_RESERVED);

@@ -11,12 +11,11 @@
 
 static void the_next_event_is_that_of_its_own_topics(void **state)
 {
-    struct op sooner = push_op(OTHER, "sooner"), op;
+    struct op op;
 
     be_two('+', 7, '-', 7);
     sharer_mark(&a, OTHER, '-');
-    sooner.in.push.delay_ms = FAR_MS;
-    run_well(sooner);
+    push_delayed_in(OTHER, "sooner", FAR_MS);
     push_delayed("later", 2 * FAR_MS);
     op = scan_by(&a);
     assert_in_range(op.out.scan.next_ms, FAR_MS + 1 + BEGUN_MS, 2 * FAR_MS + BEGUN_MS);
@@ -37,8 +36,7 @@ static void while_its_own_work_is_left_it_comes_back_at_once(void **state)
     assert_taken(op, 1, 0, 0); /* a topic not reached is not locked */
     assert_unlocked(OTHER);
     op = scan_by_at_most(&a, 1);
-    assert_int_equal(op.out.scan.moved, 1);
-    assert_taken(op, 1, 0, 0);
+    assert_moved(op, 1, 1, 0, 0);
     assert_int_equal(scan_by_at_most(&a, 1).out.scan.next_ms, -1);
 }
 
@@ -101,12 +99,10 @@ static void a_scan_takes_a_hundred_topics_and_the_next_goes_on(void **state)
     be_two('+', 7, '-', 7);
     wait_until(crowd(200, 0, 1));
     op = scan_by(&a);
-    assert_int_equal(op.out.scan.moved, 100);
-    assert_taken(op, 100, 0, 0);
+    assert_moved(op, 100, 100, 0, 0);
     assert_int_equal(op.out.scan.next_ms, 0);
     op = scan_by(&a);
-    assert_int_equal(op.out.scan.moved, 100);
-    assert_taken(op, 100, 0, 0);
+    assert_moved(op, 100, 100, 0, 0);
     assert_int_equal(op.out.scan.next_ms, -1);
 }
 

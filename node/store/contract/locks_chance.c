@@ -61,10 +61,8 @@ static void begin(void)
         keep_as_before(i);
     }
     for (unsigned i = 0; i < TOPICS; i++) {
-        struct op op = push_op(life.topics[i] = crowd_name(&number), "stays");
-
-        op.in.push.delay_ms = FAR_MS;
-        run_well(op);
+        life.topics[i] = crowd_name(&number);
+        push_delayed_in(life.topics[i], "stays", FAR_MS);
     }
 }
 

@@ -31,8 +31,7 @@ static void a_topic_with_nothing_due_is_not_locked(void **state)
     push_delayed("later", FAR_MS);
     push("now");
     op = scan_by(&a);
-    assert_int_equal(op.out.scan.moved, 0);
-    assert_taken(op, 0, 0, 0);
+    assert_moved(op, 0, 0, 0, 0);
     assert_in_range(op.out.scan.next_ms, 1, FAR_MS + BEGUN_MS);
     assert_unlocked(TOPIC);
 }
@@ -60,8 +59,7 @@ static void a_lock_of_its_own_is_gone_on_with(void **state)
     wait_until(store_now() + 2);
     let_due(TOPIC, "a");
     op = scan_by(&a);
-    assert_int_equal(op.out.scan.moved, 1);
-    assert_taken(op, 0, 0, 0);
+    assert_moved(op, 1, 0, 0, 0);
     second = lock_of(TOPIC);
     assert_int_equal(second.token, first.token);
     assert_true(second.left_ms < first.left_ms);
@@ -116,8 +114,7 @@ static void a_scan_that_comes_late_renews_nothing(void **state)
     taken = lock_of(TOPIC);
     let_due(TOPIC, "late");
     op = scan_by(&before);
-    assert_int_equal(op.out.scan.moved, 1);
-    assert_taken(op, 0, 0, 0);
+    assert_moved(op, 1, 0, 0, 0);
     assert_locked(TOPIC, &a, 9);
     assert_int_equal(lock_of(TOPIC).token, taken.token);
     assert_true(lock_of(TOPIC).left_ms <= taken.left_ms);
@@ -177,8 +174,7 @@ static void a_newer_view_takes_over_and_bars_the_older(void **state)
     first = lock_of(TOPIC);
     let_due(TOPIC, "a");
     op = scan_by(&b);
-    assert_int_equal(op.out.scan.moved, 1);
-    assert_taken(op, 0, 1, 0);
+    assert_moved(op, 1, 0, 1, 0);
     assert_locked(TOPIC, &b, 8);
     assert_true(lock_of(TOPIC).token > first.token);
     let_due(TOPIC, "b");

@@ -81,8 +81,7 @@ static void who_replaces_stands_last_in_line(void **state)
 {
     struct op op = push_mode("c", PUSH_REPLACE);
 
-    push("a");
-    push("b");
+    push_letters(2);
     push_ranked("c", 3);
     run_well(push_mode("a", PUSH_REPLACE));
     run_well(op);

@@ -78,8 +78,7 @@ static void a_ready_job_that_is_run_keeps_its_place(void **state)
     struct job before;
     struct op op;
 
-    push("a");
-    push("b");
+    push_letters(2);
     before = get("a");
     wait_until(before.due_ms + 2);
     op = move("a", 0, FROM(READY));

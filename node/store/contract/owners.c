@@ -54,9 +54,7 @@ static void every_job_of_the_pop_is_remembered(void **state)
 {
     struct op op = {.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 3, .id_only = true}};
 
-    push("a");
-    push("b");
-    push("c");
+    push_letters(3);
     op = run_well(op);
     assert_int_equal(op.out.pop.count, 3);
     assert_owner("a", TOPIC, op.out.pop.jobs[0].stamp);

@@ -86,15 +86,12 @@ static void a_cancelled_id_may_be_pushed_again_and_comes_once(void **state)
 {
     struct op again = push_op(TOPIC, "a"), popped;
 
-    push("a");
-    push("b");
+    push_letters(2);
     assert_status(cancel("a"), OK);
     again.in.push.body = BYTES("second");
     run_well(again);
     popped = pop(BATCH_MAX);
-    assert_int_equal(popped.out.pop.count, 2);
-    assert_bytes(popped.out.pop.jobs[0].id, BYTES("b"));
-    assert_bytes(popped.out.pop.jobs[1].id, BYTES("a"));
+    ASSERT_POPPED(popped, "b", "a");
     assert_bytes(popped.out.pop.jobs[1].body, BYTES("second"));
 }
 
@@ -192,9 +189,7 @@ static void what_is_not_there_is_not_found(void **state)
 
 static void stats_count_each_place(void **state)
 {
-    push("a");
-    push("b");
-    push("c");
+    push_letters(3);
     pop_one();
     push_delayed("d", FAR_MS);
     push_delayed("e", FAR_MS);

@@ -54,10 +54,7 @@ static void a_pop_takes_no_more_than_its_count_over_all_priorities(void **state)
 
     push_many(6, priorities);
     op = pop(3);
-    assert_int_equal(op.out.pop.count, 3);
-    assert_bytes(op.out.pop.jobs[0].id, BYTES("2"));
-    assert_bytes(op.out.pop.jobs[1].id, BYTES("4"));
-    assert_bytes(op.out.pop.jobs[2].id, BYTES("1"));
+    ASSERT_POPPED(op, "2", "4", "1");
     assert_counts(TOPIC, 0, 3, 3);
     ASSERT_READY("3", "0", "5");
 }

@@ -206,15 +206,12 @@ static void a_scan_moves_no_more_than_its_limit(void **state)
 
 static void the_limit_counts_delayed_and_expired_of_all_topics(void **state)
 {
-    struct op other = push_op(OTHER, "b");
     unsigned moved = 0;
 
     hold("held", 1);
     push_delayed("a", 1);
-    other.in.push.delay_ms = 1;
-    run_well(other);
-    other.id = BYTES("c");
-    wait_until(run(other).out.push.due_ms);
+    push_delayed_in(OTHER, "b", 1);
+    wait_until(push_delayed_in(OTHER, "c", 1).out.push.due_ms);
     for (unsigned i = 0; i < 4; i++) {
         struct op op = scan(1);
 
@@ -252,21 +249,18 @@ static void a_burst_is_moved_in_batches_and_in_order(void **state)
 
 static void the_first_event_of_all_topics_is_next(void **state)
 {
-    struct op sooner = push_op(OTHER, "b"), op;
+    struct op sooner, op;
 
     push_delayed("a", FAR_MS);
-    sooner.in.push.delay_ms = FAR_MS / 2;
-    sooner = run(sooner);
+    sooner = push_delayed_in(OTHER, "b", FAR_MS / 2);
     op = scan(1000);
     assert_int_equal(op.now_ms + op.out.scan.next_ms, sooner.out.push.due_ms);
 }
 
 static void a_bucket_is_scanned_alone(void **state)
 {
-    struct op op = push_op(ELSEWHERE, "a");
+    struct op op = scan_at(push_delayed_in(ELSEWHERE, "a", SOON_MS).out.push.due_ms);
 
-    op.in.push.delay_ms = SOON_MS;
-    op = scan_at(run(op).out.push.due_ms);
     assert_int_equal(op.out.scan.moved, 0);
     assert_int_equal(op.out.scan.next_ms, -1);
     op = run(

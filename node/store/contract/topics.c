@@ -276,9 +276,7 @@ static void a_page_counts_as_stats_does(void **state)
 {
     struct topic_stats told, asked;
 
-    push("a");
-    push("b");
-    push("c");
+    push_letters(3);
     pop_one();
     push_delayed("d", FAR_MS);
     told = topics(BYTES(""), 1).out.topics.rows[0].stats;

@@ -81,6 +81,22 @@ void cancel_numbered(struct bytes topic, unsigned first, unsigned count)
         assert_status(ops[i], OK);
 }
 
+void push_letters(unsigned count)
+{
+    static const char *const letters[] = {"a", "b", "c", "d"};
+
+    for (unsigned i = 0; i < count; i++)
+        push(letters[i]);
+}
+
+const struct job *reserve_letters(unsigned count)
+{
+    struct op popped = (push_letters(count), pop(count));
+
+    assert_int_equal(popped.out.pop.count, count);
+    return popped.out.pop.jobs;
+}
+
 struct job reserve(struct op op)
 {
     run_well(op);

@@ -172,11 +172,9 @@ static void forget_line(char *digests, char letter)
 static void assert_stops_its_topic(struct op op, char letter, unsigned moved)
 {
     char before[CONTRACT_DIGESTS] = "", after[CONTRACT_DIGESTS] = "", wrong[128];
-    struct op other = push_op(OTHER, "");
 
-    other.in.push.delay_ms = 1;
     if (moved > 0)
-        wait_until(run(other).out.push.due_ms);
+        wait_until(push_delayed_in(OTHER, "", 1).out.push.due_ms);
     contract_spoil(letter);
     contract_call_scan();
     contract_digests(letter, before);

@@ -129,13 +129,12 @@ static void no_orphan_is_passed_over(void **state)
 
 static void a_ttl_without_a_job_stops_its_topic_and_no_other(void **state)
 {
-    struct op other = push_op(OTHER, "b"), op;
+    struct op op;
 
     push_mortal("lost", 0, 1);
     push_delayed("a", 1);
     plant("HDEL", 'j', "lost");
-    other.in.push.delay_ms = 1;
-    wait_until(run_well(other).out.push.due_ms + 1);
+    wait_until(push_delayed_in(OTHER, "b", 1).out.push.due_ms + 1);
     op = run_well(scan_op());
     assert_int_equal(op.out.scan.stuck, 1);
     assert_int_equal(op.out.scan.moved, 1);

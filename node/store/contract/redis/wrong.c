@@ -135,7 +135,7 @@ static void an_absurd_score_delays_nobody(void **state)
     struct job job;
 
     for (unsigned i = 0; i < sizeof(scores) / sizeof(*scores); i++) {
-        struct op op, due = push_op(OTHER, "");
+        struct op op;
 
         push_delayed("later", FAR_MS);
         job = hold("held", FAR_MS);
@@ -144,8 +144,7 @@ static void an_absurd_score_delays_nobody(void **state)
         plant_absurd_score('v', "held", scores[i]);
         plant_absurd_score('e', "mortal", scores[i]);
         contract_call_scan();
-        due.in.push.delay_ms = 1;
-        op = scan_at(run(due).out.push.due_ms);
+        op = scan_at(push_delayed_in(OTHER, "", 1).out.push.due_ms);
         assert_true(op.out.scan.moved >= 1);
         assert_true(scan(1000).out.scan.next_ms != 0);
         assert_counts(OTHER, 0, (int)i + 1, 0);
@@ -215,7 +214,6 @@ static void let_a_bucket_have_work(void)
 {
     struct topic_settings settings = {
         .set = SETTING_BIT(HISTORY) | SETTING_BIT(DEAD_MAX), .history = true, .dead_max = 1};
-    struct op due = push_op(OTHER, "");
     struct job job;
 
     for (unsigned i = 0; i < 2; i++) {
@@ -225,8 +223,7 @@ static void let_a_bucket_have_work(void)
     }
     configure(settings, settings.set);
     push_delayed("due", 1);
-    due.in.push.delay_ms = 1;
-    wait_until(run_well(due).out.push.due_ms);
+    wait_until(push_delayed_in(OTHER, "", 1).out.push.due_ms);
     plant("ZADD", 't', "1 over");
     plant("ZADD", 'a', "0 over");
 }
@@ -243,10 +240,7 @@ static void forget_the_bucket(void)
 
 static void assert_another_bucket_goes_on(struct op scan)
 {
-    struct op due = push_op(ELSEWHERE, "");
-
-    due.in.push.delay_ms = 1;
-    wait_until(run_well(due).out.push.due_ms);
+    wait_until(push_delayed_in(ELSEWHERE, "", 1).out.push.due_ms);
     scan.bucket = bucket_of(ELSEWHERE);
     assert_int_equal(run_well(scan).out.scan.moved, 1);
 }
@@ -360,15 +354,14 @@ static void a_value_that_is_too_short_stops_its_topic_alone(void **state)
         char place = values[i][0] % 8 == JOB_DELAYED ? 'd'
                      : values[i][0] % 8 == JOB_READY ? 'e'
                                                      : 'v';
-        struct op other = push_op(OTHER, ""), op;
+        struct op op;
 
         push_delayed("sound", 1);
-        other.in.push.delay_ms = 1;
         redis_fixture_command(contract_redis_fixture(), "HSET %s short %b", contract_key('j'),
                               values[i], lens[i]);
         plant("ZADD", place, "1 short");
         contract_call_scan();
-        wait_until(run(other).out.push.due_ms);
+        wait_until(push_delayed_in(OTHER, "", 1).out.push.due_ms);
         op = run_well(scan_op());
         assert_int_equal(op.out.scan.stuck, 1);
         assert_int_equal(op.out.scan.moved, 1);
