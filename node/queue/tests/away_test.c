@@ -146,15 +146,6 @@ static void who_waits_in_vain_gets_nothing_in_time(void **state)
 
 /* ---- settings ---- */
 
-static void set_ttr(struct fixture *node, const char *topic, int64_t ttr_ms)
-{
-    struct call call = {0};
-
-    call.op.in.configure.settings.set = call.op.in.configure.mask = SETTING_BIT(TTR);
-    call.op.in.configure.settings.ttr_ms = ttr_ms;
-    assert_int_equal(submit(node, &call, OP_CONFIGURE, topic, "", 0), STATUS_OK);
-}
-
 static int64_t ttr_at(struct fixture *node, const char *topic)
 {
     struct topic_settings settings;

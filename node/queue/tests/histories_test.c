@@ -166,12 +166,9 @@ static void a_topic_that_does_not_want_it_has_none(void **state)
 
 static void set_history(const char *topic, bool history)
 {
-    struct call call = {0};
-
-    call.op.in.configure.settings =
-        (struct topic_settings){.set = SETTING_BIT(HISTORY), .history = history};
-    call.op.in.configure.mask = SETTING_BIT(HISTORY);
-    assert_int_equal(submit(&f, &call, OP_CONFIGURE, topic, "", 0), STATUS_OK);
+    configure(&f, topic,
+              &(struct topic_settings){.set = SETTING_BIT(HISTORY), .history = history},
+              SETTING_BIT(HISTORY));
 }
 
 static void is_switched_while_it_runs(void **state)

@@ -2,24 +2,12 @@
  */
 #include "node/queue/tests/fixtures/nodes_fixture.h"
 
-static void pause(const char *topic, int64_t pause_ms)
-{
-    struct call call = {.op.in.configure = {.has_pause = true, .pause_ms = pause_ms}};
-
-    assert_int_equal(submit(&f, &call, OP_CONFIGURE, topic, "", 0), STATUS_OK);
-}
-
 static void pause_for_ever(const char *topic)
 {
     struct call call = {
         .op.in.configure = {.has_pause = true, .settings.paused_until_ms = SETTINGS_FOREVER}};
 
     assert_int_equal(submit(&f, &call, OP_CONFIGURE, topic, "", 0), STATUS_OK);
-}
-
-static void resume(const char *topic)
-{
-    pause(topic, 0);
 }
 
 static void looks_empty_and_takes_pushes(void **state)
@@ -34,7 +22,7 @@ static void looks_empty_and_takes_pushes(void **state)
 static void those_who_wait_are_woken_when_its_time_is_over(void **state)
 {
     push(&f, "t", "1", 0, 5000);
-    pause("t", 3000);
+    pause_for(&f, "t", 3000);
     consume(&f, &a, "t", 1, 60000);
     fixture_advance(&f, 2999);
     assert_int_equal(a.done, 0);
@@ -50,7 +38,7 @@ static void those_who_wait_are_woken_when_it_is_resumed(void **state)
     consume(&f, &a, "t", 1, 60000);
     fixture_advance(&f, 30000);
     assert_int_equal(a.done, 0);
-    resume("t");
+    pause_for(&f, "t", 0);
     assert_got(&a, "1");
     delivered(&f, &a);
 }
@@ -61,7 +49,7 @@ static void those_who_wait_at_another_node_are_woken_too(void **state)
     pause_for_ever("t");
     consume(&other, &a, "t", 1, 60000);
     assert_int_equal(a.done, 0);
-    resume("t");
+    pause_for(&f, "t", 0);
     fixture_turn(&other);
     assert_got(&a, "1");
     delivered(&other, &a);
@@ -70,7 +58,7 @@ static void those_who_wait_at_another_node_are_woken_too(void **state)
 static void what_becomes_due_meanwhile_waits_for_the_end(void **state)
 {
     push(&f, "t", "1", 1000, 5000);
-    pause("t", 3000);
+    pause_for(&f, "t", 3000);
     consume(&f, &a, "t", 1, 60000);
     fixture_advance(&f, 2999);
     assert_int_equal(state_of(&f, "t", "1"), JOB_READY);

@@ -3,11 +3,6 @@
 
 #include <stdio.h>
 
-static unsigned long scans(void)
-{
-    return count(OP_SCAN);
-}
-
 static void moves_a_job_in_the_millisecond_it_is_due(void **state)
 {
     push(&f, "t", "1", 250, 5000);
@@ -60,17 +55,15 @@ static void hears_of_an_earlier_job_while_it_scans(void **state)
 
 static void drains_a_burst_in_batches_without_waiting(void **state)
 {
-    struct call call = {0};
     unsigned long before;
 
     for (unsigned i = 0; i < 95; i++)
         push(&f, "t", "", 500, 5000);
     fixture_advance(&f, 499);
-    before = scans();
+    before = count(OP_SCAN);
     fixture_advance(&f, 1);
-    submit(&f, &call, OP_STATS, "t", "", 0);
-    assert_int_equal(call.ready, 95);
-    assert_int_equal(scans() - before, 10); /* the fixture's batch is 10 */
+    assert_int_equal(stats_of(&f, "t").ready, 95);
+    assert_int_equal(count(OP_SCAN) - before, 10); /* the fixture's batch is 10 */
     assert_int_equal(queue_stats(f.q)->move_lateness.total, 95);
 }
 
@@ -79,9 +72,10 @@ static void does_not_poll(void **state)
     unsigned long before;
 
     push(&f, "t", "1", 3600000, 5000);
-    before = scans();
+    before = count(OP_SCAN);
     fixture_advance(&f, 10000);
-    assert_int_equal(scans() - before, 4 * 10); /* each bucket's safety scan, once a second */
+    assert_int_equal(count(OP_SCAN) - before,
+                     4 * 10); /* each bucket's safety scan, once a second */
 }
 
 static void gives_a_job_again_when_it_was_not_acknowledged(void **state)
@@ -163,30 +157,30 @@ static void an_inactive_node_moves_nothing(void **state)
 
 static void saying_twice_that_a_node_is_active_or_not_is_nothing(void **state)
 {
-    unsigned long scans = count(OP_SCAN);
+    unsigned long before = count(OP_SCAN);
 
     queue_activate(f.q);
     fixture_turn(&f);
-    assert_int_equal(count(OP_SCAN), scans);
+    assert_int_equal(count(OP_SCAN), before);
     queue_deactivate(f.q);
     queue_deactivate(f.q);
     fixture_advance(&f, 5000);
-    assert_int_equal(count(OP_SCAN), scans);
+    assert_int_equal(count(OP_SCAN), before);
 }
 
 static void a_node_that_stops_does_not_become_active(void **state)
 {
     struct call on_its_way = {0};
-    unsigned long scans;
+    unsigned long before;
 
     memory_store_hold(f.ms);
     submit(&f, &on_its_way, OP_PUSH, "t", "1", 0);
     fixture_stop(&f);
-    scans = count(OP_SCAN);
+    before = count(OP_SCAN);
     queue_activate(f.q);
     fixture_advance(&f, 5000);
     assert_false(f.is_stopped);
-    assert_int_equal(count(OP_SCAN), scans);
+    assert_int_equal(count(OP_SCAN), before);
     fixture_unhold(&f);
     assert_true(f.is_stopped);
 }
@@ -204,21 +198,8 @@ static void go_by(const struct settings_rule *rule)
 
 static void bury_some(unsigned count)
 {
-    for (unsigned i = 0; i < count; i++) {
-        struct call call = {0};
-
-        begin_hand_out("t", "", 5000);
-        assert_int_equal(submit(&f, &call, OP_BURY, "t", a.ids[0], a.stamps[0]), STATUS_OK);
-        delivered(&f, &a);
-    }
-}
-
-static int64_t count_dead(void)
-{
-    struct call call = {0};
-
-    submit(&f, &call, OP_STATS, "t", "", 0);
-    return call.dead;
+    for (unsigned i = 0; i < count; i++)
+        bury_one(&f, "t", "");
 }
 
 static void prunes_the_dead_as_the_rules_say_and_counts_them(void **state)
@@ -229,7 +210,7 @@ static void prunes_the_dead_as_the_rules_say_and_counts_them(void **state)
     go_by(&at_most_three);
     bury_some(8);
     fixture_advance(&f, 3000);
-    assert_int_equal(count_dead(), 3);
+    assert_int_equal(stats_of(&f, "t").dead, 3);
     assert_int_equal(queue_stats(f.q)->pruned_jobs, 5);
 }
 
@@ -243,11 +224,11 @@ static void after_a_reload_the_scan_goes_by_the_new_rules(void **state)
     go_by(&old);
     bury_some(8);
     fixture_advance(&f, 3000);
-    assert_int_equal(count_dead(), 6);
+    assert_int_equal(stats_of(&f, "t").dead, 6);
     go_by(&new);
     bury_some(1); /* the next event of the topic */
     fixture_advance(&f, 3000);
-    assert_int_equal(count_dead(), 2);
+    assert_int_equal(stats_of(&f, "t").dead, 2);
 }
 
 static void push_mortal(const struct job_rules *rules, int64_t ttl_ms)

@@ -49,24 +49,8 @@ static void push_many(unsigned count, int64_t delay_ms)
 
 static void bury_many(unsigned count)
 {
-    struct consumer c = {0};
-
-    push_many(count, 0);
-    for (unsigned i = 0; i < count; i++) {
-        struct call call = {0};
-
-        consume(&f, &c, "t", 1, 0);
-        assert_int_equal(submit(&f, &call, OP_BURY, "t", c.ids[0], c.stamps[0]), STATUS_OK);
-        delivered(&f, &c);
-    }
-}
-
-static struct call stats(void)
-{
-    struct call call = {0};
-
-    assert_int_equal(submit(&f, &call, OP_STATS, "t", "", 0), STATUS_OK);
-    return call;
+    for (unsigned i = 0; i < count; i++)
+        bury_one(&f, "t", "");
 }
 
 /* On a store that takes 30 ms for the first chunk of a purge. */
@@ -91,7 +75,7 @@ static void purges_thousands_in_chunks(void **state)
     assert_int_equal(broom.status, STATUS_OK);
     assert_int_equal(broom.count, 3000);
     assert_false(broom.has_more);
-    assert_int_equal(stats().ready, 0);
+    assert_int_equal(stats_of(&f, "t").ready, 0);
     assert_true(count(OP_PURGE) >= 6);
 }
 
@@ -107,10 +91,10 @@ static void purges_the_states_asked_for_and_no_other(void **state)
     delivered(&f, &c);
     sweep(&broom, OP_PURGE, 1u << JOB_DELAYED | 1u << JOB_RESERVED);
     assert_int_equal(broom.count, 6);
-    assert_int_equal(stats().delayed, 0);
-    assert_int_equal(stats().reserved, 0);
-    assert_int_equal(stats().ready, 3);
-    assert_int_equal(stats().dead, 3);
+    assert_int_equal(stats_of(&f, "t").delayed, 0);
+    assert_int_equal(stats_of(&f, "t").reserved, 0);
+    assert_int_equal(stats_of(&f, "t").ready, 3);
+    assert_int_equal(stats_of(&f, "t").dead, 3);
     broom.done = 0;
     sweep(&broom, OP_PURGE, ALL_STATES);
     assert_int_equal(broom.count, 6);
@@ -134,8 +118,8 @@ static void kicks_all_that_are_dead(void **state)
     bury_many(7);
     sweep(&broom, OP_KICK, 0);
     assert_int_equal(broom.count, 7);
-    assert_int_equal(stats().ready, 7);
-    assert_int_equal(stats().dead, 0);
+    assert_int_equal(stats_of(&f, "t").ready, 7);
+    assert_int_equal(stats_of(&f, "t").dead, 0);
 }
 
 static void kicks_those_that_died_in_a_time(void **state)
@@ -151,7 +135,7 @@ static void kicks_those_that_died_in_a_time(void **state)
     broom.sweep.before_ms = memory_store_now(f.ms);
     sweep(&broom, OP_KICK, 0);
     assert_int_equal(broom.count, 3);
-    assert_int_equal(stats().dead, 6);
+    assert_int_equal(stats_of(&f, "t").dead, 6);
 }
 
 static void ends_at_its_limit_and_says_that_there_is_more(void **state)
@@ -163,8 +147,8 @@ static void ends_at_its_limit_and_says_that_there_is_more(void **state)
     sweep(&broom, OP_PURGE, ALL_STATES);
     assert_int_equal(broom.count, 400);
     assert_true(broom.has_more);
-    assert_int_equal(stats().delayed, 0);
-    assert_int_equal(stats().ready, 200);
+    assert_int_equal(stats_of(&f, "t").delayed, 0);
+    assert_int_equal(stats_of(&f, "t").ready, 200);
     broom.done = 0;
     sweep(&broom, OP_PURGE, ALL_STATES);
     assert_int_equal(broom.count, 200);
@@ -271,7 +255,7 @@ static void a_cancelled_one_ends_with_the_chunk_on_its_way(void **state)
     assert_int_equal(broom.status, STATUS_CANCELLED);
     assert_int_equal(count(OP_PURGE), 1);
     assert_true(broom.count > 0);
-    assert_int_equal(stats().ready, 2000 - broom.count);
+    assert_int_equal(stats_of(&f, "t").ready, 2000 - broom.count);
 }
 
 static void one_that_is_cancelled_while_it_counts_what_is_left_says_so(void **state)
@@ -304,7 +288,7 @@ static void a_lost_answer_is_unknown_and_what_went_before_is_counted(void **stat
     assert_int_equal(broom.status, STATUS_UNKNOWN);
     memory_store_unhold(f.ms);
     fixture_bring_up(&f);
-    second = 2000 - (uint64_t)stats().ready - broom.count;
+    second = 2000 - (uint64_t)stats_of(&f, "t").ready - broom.count;
     assert_true(broom.count > 0);
     assert_true(second > 0 && second <= SWEEP_CHUNK);
 }
