@@ -7,125 +7,61 @@
 
 #define BIT(name) (1u << WEAKNESS_##name)
 
-static struct redis_setup good(void)
+#define GOOD_INFO .has_aof = true
+#define SETUP(...)                           \
+    {                                        \
+        .appendfsync = "always", __VA_ARGS__ \
+    }
+#define INFO(...) .info = {GOOD_INFO, __VA_ARGS__}
+#define BARE      .info = {GOOD_INFO}
+
+static const struct {
+    struct redis_setup setup;
+    unsigned weak;
+} set_ups[] = {
+    {SETUP(BARE), 0},
+    {SETUP(INFO(.replicas = 2, .good_replicas = 2), .may_be_replaced = true,
+           .min_replicas_to_write = 1, .min_replicas = 2),
+     0},
+    /* the append-only file; how it is written is no matter where there is none */
+    {{BARE, .appendfsync = "everysec"}, BIT(FSYNC)},
+    {{BARE, .appendfsync = "no"}, BIT(FSYNC)},
+    {{.appendfsync = "no"}, BIT(NO_AOF)},
+    {SETUP(BARE, .aof_cut_bytes = 35), BIT(AOF_CUT)},
+    {SETUP(INFO(.may_evict = true)), BIT(MAY_EVICT)},
+    /* replicas, where some are asked for */
+    {SETUP(INFO(.replicas = 1), .min_replicas = 1), 0},
+    {SETUP(INFO(.replicas = 1), .min_replicas = 2), BIT(FEW_REPLICAS)},
+    /* masters are to stop without replicas where there are Sentinels */
+    {SETUP(BARE, .may_be_replaced = true), BIT(STALE_WRITES)},
+    {SETUP(INFO(.good_replicas = 1), .may_be_replaced = true, .min_replicas_to_write = 1), 0},
+    /* but not those whose answers wait for replicas */
+    {SETUP(INFO(.replicas = 1), .may_be_replaced = true, .min_replicas = 1), 0},
+    {SETUP(BARE, .may_be_replaced = true, .min_replicas = 1), BIT(FEW_REPLICAS)},
+    /* memory from nine tenths until eight, for its numbers go to and fro; without a limit
+     * nothing is much */
+    {SETUP(INFO(.used_memory = 1000000)), 0},
+    {SETUP(INFO(.used_memory = 1000000, .maxmemory = 1000000)), BIT(MEMORY)},
+    {SETUP(INFO(.used_memory = 899999, .maxmemory = 1000000)), 0},
+    {SETUP(INFO(.used_memory = 899999, .maxmemory = 1000000), .was_nearly_full = true),
+     BIT(MEMORY)},
+    {SETUP(INFO(.used_memory = 799999, .maxmemory = 1000000), .was_nearly_full = true), 0},
+    /* all writes are refused */
+    {SETUP(BARE, .is_disk_wrong = true), BIT(MISCONF)},
+    {SETUP(INFO(.good_replicas = 1), .min_replicas_to_write = 2), BIT(NOREPLICAS)},
+    {SETUP(INFO(.good_replicas = 2), .min_replicas_to_write = 2), 0},
+    /* it cannot tell, but for what INFO has told */
+    {{BARE}, BIT(UNKNOWN)},
+    {SETUP(BARE, .may_be_replaced = true, .min_replicas_to_write = -1), BIT(UNKNOWN)},
+    {SETUP(.may_be_replaced = true, .min_replicas_to_write = -1), BIT(UNKNOWN) | BIT(NO_AOF)},
+};
+
+static void finds_the_weakness_of_each_set_up_and_no_other(void **state)
 {
-    return (struct redis_setup){.info = {.has_aof = true}, .appendfsync = "always"};
-}
-
-static void finds_nothing_where_nothing_is_lost(void **state)
-{
-    struct redis_setup setup = good();
-
-    assert_int_equal(redis_weaknesses(&setup), 0);
-    setup.may_be_replaced = true;
-    setup.min_replicas_to_write = 1;
-    setup.min_replicas = setup.info.replicas = setup.info.good_replicas = 2;
-    assert_int_equal(redis_weaknesses(&setup), 0);
-}
-
-static void looks_at_the_append_only_file(void **state)
-{
-    struct redis_setup setup = good();
-
-    setup.appendfsync = "everysec";
-    assert_int_equal(redis_weaknesses(&setup), BIT(FSYNC));
-    setup.appendfsync = "no";
-    assert_int_equal(redis_weaknesses(&setup), BIT(FSYNC));
-    setup.info.has_aof = false; /* how a file is written that is not there is no matter */
-    assert_int_equal(redis_weaknesses(&setup), BIT(NO_AOF));
-}
-
-static void looks_at_what_happens_when_memory_is_full(void **state)
-{
-    struct redis_setup setup = good();
-
-    setup.info.may_evict = true;
-    assert_int_equal(redis_weaknesses(&setup), BIT(MAY_EVICT));
-}
-
-static void counts_replicas_where_some_are_asked_for(void **state)
-{
-    struct redis_setup setup = good();
-
-    setup.info.replicas = 1;
-    setup.min_replicas = 1;
-    assert_int_equal(redis_weaknesses(&setup), 0);
-    setup.min_replicas = 2;
-    assert_int_equal(redis_weaknesses(&setup), BIT(FEW_REPLICAS));
-}
-
-static void wants_masters_that_stop_without_replicas_where_there_are_sentinels(void **state)
-{
-    struct redis_setup setup = good();
-
-    setup.may_be_replaced = true;
-    assert_int_equal(redis_weaknesses(&setup), BIT(STALE_WRITES));
-    setup.min_replicas_to_write = setup.info.good_replicas = 1;
-    assert_int_equal(redis_weaknesses(&setup), 0);
-}
-
-static void leaves_masters_alone_whose_answers_wait_for_replicas(void **state)
-{
-    struct redis_setup setup = good();
-
-    setup.may_be_replaced = true;
-    setup.min_replicas = setup.info.replicas = 1;
-    assert_int_equal(redis_weaknesses(&setup), 0);
-    setup.info.replicas = 0;
-    assert_int_equal(redis_weaknesses(&setup), BIT(FEW_REPLICAS));
-}
-
-static void looks_at_what_was_cut_off_its_file(void **state)
-{
-    struct redis_setup setup = good();
-
-    setup.aof_cut_bytes = 35;
-    assert_int_equal(redis_weaknesses(&setup), BIT(AOF_CUT));
-}
-
-/* The numbers go to and fro a little all the time. */
-static void warns_of_memory_from_nine_tenths_until_eight(void **state)
-{
-    struct redis_setup setup = good();
-
-    setup.info.used_memory = 1000000; /* without a limit, nothing is much */
-    assert_int_equal(redis_weaknesses(&setup), 0);
-    setup.info.maxmemory = 1000000;
-    assert_int_equal(redis_weaknesses(&setup), BIT(MEMORY));
-    setup.info.used_memory = 899999;
-    assert_int_equal(redis_weaknesses(&setup), 0);
-    setup.was_nearly_full = true;
-    assert_int_equal(redis_weaknesses(&setup), BIT(MEMORY));
-    setup.info.used_memory = 799999;
-    assert_int_equal(redis_weaknesses(&setup), 0);
-}
-
-static void says_that_all_writes_are_refused(void **state)
-{
-    struct redis_setup setup = good();
-
-    setup.is_disk_wrong = true;
-    assert_int_equal(redis_weaknesses(&setup), BIT(MISCONF));
-    setup = good();
-    setup.min_replicas_to_write = 2;
-    setup.info.good_replicas = 1;
-    assert_int_equal(redis_weaknesses(&setup), BIT(NOREPLICAS));
-    setup.info.good_replicas = 2;
-    assert_int_equal(redis_weaknesses(&setup), 0);
-}
-
-static void says_when_it_cannot_tell(void **state)
-{
-    struct redis_setup setup = good();
-
-    setup.appendfsync = NULL;
-    assert_int_equal(redis_weaknesses(&setup), BIT(UNKNOWN));
-    setup = good();
-    setup.may_be_replaced = true;
-    setup.min_replicas_to_write = -1;
-    assert_int_equal(redis_weaknesses(&setup), BIT(UNKNOWN));
-    setup.info.has_aof = false; /* INFO has told that */
-    assert_int_equal(redis_weaknesses(&setup), BIT(UNKNOWN) | BIT(NO_AOF));
+    for (size_t i = 0; i < sizeof(set_ups) / sizeof(*set_ups); i++) {
+        if (redis_weaknesses(&set_ups[i].setup) != set_ups[i].weak)
+            fail_msg("set-up %zu: %x", i, redis_weaknesses(&set_ups[i].setup));
+    }
 }
 
 static void has_a_word_and_advice_for_each_and_waits_for_replicas_only(void **state)
@@ -277,16 +213,7 @@ static void refuses_what_is_no_address(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_nothing_where_nothing_is_lost),
-        cmocka_unit_test(looks_at_the_append_only_file),
-        cmocka_unit_test(looks_at_what_happens_when_memory_is_full),
-        cmocka_unit_test(counts_replicas_where_some_are_asked_for),
-        cmocka_unit_test(wants_masters_that_stop_without_replicas_where_there_are_sentinels),
-        cmocka_unit_test(leaves_masters_alone_whose_answers_wait_for_replicas),
-        cmocka_unit_test(looks_at_what_was_cut_off_its_file),
-        cmocka_unit_test(warns_of_memory_from_nine_tenths_until_eight),
-        cmocka_unit_test(says_that_all_writes_are_refused),
-        cmocka_unit_test(says_when_it_cannot_tell),
+        cmocka_unit_test(finds_the_weakness_of_each_set_up_and_no_other),
         cmocka_unit_test(has_a_word_and_advice_for_each_and_waits_for_replicas_only),
         cmocka_unit_test(reads_what_matters),
         cmocka_unit_test(knows_whether_an_incarnation_goes_on),
