@@ -1,16 +1,10 @@
 /* Scans while buckets go out of reach and come back, and the store stays up. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
-
 #include "base/crc16.h"
 #include "node/queue/leadership.h"
-#include "node/queue/tests/fixtures/queue_fixture.h"
+#include "node/queue/tests/fixtures/nodes_fixture.h"
 #include "node/queue/shares.h"
+
+#include <string.h>
 
 #define BUCKETS 4
 #define AWAY    2
@@ -18,7 +12,6 @@
 #define FIRST   ONE "0000000000000001"
 #define SECOND  ONE "0000000000000002"
 
-static struct fixture f, other;
 static unsigned fenced, drained;
 static char topics[BUCKETS][8]; /* one in each bucket */
 
@@ -38,11 +31,7 @@ static void lead(struct fixture *node, const char *token)
         .token = bytes_of_text(token), .on_fenced = on_fenced, .on_drained = on_drained};
 
     queue_lead(node->q, &leader);
-}
-
-static unsigned long count(enum op_verb verb)
-{
-    return memory_store_count(f.ms, verb);
+    fixture_turn(node);
 }
 
 static void name_topics(void)
@@ -108,7 +97,6 @@ static void one_that_is_away_from_the_start_holds_up_no_other(void **state)
 static void one_that_goes_away_holds_up_no_other(void **state)
 {
     lead(&f, FIRST);
-    fixture_turn(&f);
     memory_store_take_away(f.ms, AWAY);
     push_to_all(500);
     check_all_but_it_move();
@@ -119,7 +107,6 @@ static void nothing_is_sent_to_one_that_is_away(void **state)
     unsigned long scans, fences;
 
     lead(&f, FIRST);
-    fixture_turn(&f);
     for (unsigned i = 0; i < BUCKETS; i++)
         memory_store_take_away(f.ms, i);
     fixture_turn(&f);
@@ -135,19 +122,16 @@ static void it_takes_the_token_again_and_is_scanned_at_once_when_it_is_back(void
     unsigned long fences;
 
     lead(&f, FIRST);
-    fixture_turn(&f);
     fences = count(OP_FENCE);
     memory_store_take_away(f.ms, AWAY);
     push_to_all(500);
     fixture_advance(&f, 700);
     fixture_advance(&other, 700);
     memory_store_hold(f.ms);
-    memory_store_give_back(f.ms, AWAY);
-    fixture_turn(&f);
+    fixture_give_back(&f, AWAY);
     assert_int_equal(count(OP_FENCE), fences + 1);
     assert_int_equal(state_in(AWAY), JOB_DELAYED);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(state_in(AWAY), JOB_READY);
 }
 
@@ -155,14 +139,10 @@ static void one_that_comes_and_goes_while_the_token_is_on_its_way_is_asked_again
 {
     memory_store_hold(f.ms);
     lead(&f, FIRST);
-    fixture_turn(&f);
-    memory_store_take_away(f.ms, AWAY);
-    fixture_turn(&f);
-    memory_store_give_back(f.ms, AWAY);
-    fixture_turn(&f);
+    fixture_take_away(&f, AWAY);
+    fixture_give_back(&f, AWAY);
     assert_int_equal(count(OP_FENCE), BUCKETS);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(count(OP_FENCE), BUCKETS + 1);
     assert_int_equal(count(OP_SCAN), BUCKETS);
 }
@@ -170,14 +150,11 @@ static void one_that_comes_and_goes_while_the_token_is_on_its_way_is_asked_again
 static void who_was_deposed_meanwhile_finds_that_in_the_bucket_that_is_back(void **state)
 {
     lead(&f, FIRST);
-    fixture_turn(&f);
     for (unsigned i = 0; i < BUCKETS; i++)
         memory_store_take_away(f.ms, i);
     fixture_turn(&f);
     lead(&other, SECOND);
-    fixture_turn(&other);
-    memory_store_give_back(f.ms, AWAY);
-    fixture_turn(&f);
+    fixture_give_back(&f, AWAY);
     assert_int_equal(fenced, 1);
     assert_int_equal(count(OP_SCAN), BUCKETS);
 }
@@ -185,9 +162,7 @@ static void who_was_deposed_meanwhile_finds_that_in_the_bucket_that_is_back(void
 static void draining_does_not_wait_for_it(void **state)
 {
     lead(&f, FIRST);
-    fixture_turn(&f);
-    memory_store_take_away(f.ms, AWAY);
-    fixture_turn(&f);
+    fixture_take_away(&f, AWAY);
     queue_deactivate(f.q);
     fixture_turn(&f);
     assert_int_equal(drained, 1);
@@ -198,10 +173,8 @@ static void the_store_that_comes_up_again_says_what_is_still_away(void **state)
     unsigned long fences;
 
     lead(&f, FIRST);
-    fixture_turn(&f);
     memory_store_take_away(f.ms, AWAY);
-    memory_store_take_down(f.ms);
-    fixture_turn(&f);
+    fixture_take_down(&f);
     fences = count(OP_FENCE);
     push_to_all(500);
     memory_store_bring_up(f.ms);
@@ -210,8 +183,7 @@ static void the_store_that_comes_up_again_says_what_is_still_away(void **state)
     assert_in_range(count(OP_FENCE) - fences, BUCKETS - 1, BUCKETS);
     for (unsigned i = 0; i < BUCKETS; i++)
         assert_int_equal(state_in(i), i == AWAY ? JOB_DELAYED : JOB_READY);
-    memory_store_give_back(f.ms, AWAY);
-    fixture_turn(&f);
+    fixture_give_back(&f, AWAY);
     assert_int_equal(state_in(AWAY), JOB_READY);
 }
 
@@ -223,8 +195,7 @@ static void check_away_and_back(void)
     memory_store_take_away(f.ms, AWAY);
     push_to_all(500);
     check_all_but_it_move();
-    memory_store_give_back(f.ms, AWAY);
-    fixture_turn(&f);
+    fixture_give_back(&f, AWAY);
     assert_int_equal(state_in(AWAY), JOB_READY);
     assert_int_equal(count(OP_FENCE), 0);
 }
@@ -253,13 +224,10 @@ static void so_it_is_where_all_nodes_scan(void **state)
 static void one_that_comes_back_with_the_store_is_scanned_where_all_nodes_scan(void **state)
 {
     share_alone();
-    memory_store_take_away(f.ms, AWAY);
-    fixture_turn(&f);
-    memory_store_take_down(f.ms);
-    fixture_turn(&f);
+    fixture_take_away(&f, AWAY);
+    fixture_take_down(&f);
     memory_store_give_back(f.ms, AWAY);
-    memory_store_bring_up(f.ms);
-    fixture_turn(&f);
+    fixture_bring_up(&f);
     push_to_all(500);
     fixture_advance(&f, 5000);
     fixture_advance(&other, 5000);
@@ -271,8 +239,7 @@ static void what_was_away_before_it_shares_is_not_scanned(void **state)
     const struct shares_view nobody = {0};
     unsigned long scans;
 
-    memory_store_take_away(f.ms, AWAY);
-    fixture_turn(&f);
+    fixture_take_away(&f, AWAY);
     queue_share(f.q, &nobody);
     scans = count(OP_SCAN);
     assert_int_equal(scans, BUCKETS - 1);
@@ -282,7 +249,6 @@ static void what_was_away_before_it_shares_is_not_scanned(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(one_that_is_away_from_the_start_holds_up_no_other),
         TEST(one_that_goes_away_holds_up_no_other),

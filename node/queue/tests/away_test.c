@@ -1,21 +1,13 @@
 /* A bucket out of reach, while the store stays up, holds up nothing of other buckets. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "base/crc16.h"
+#include "node/queue/tests/fixtures/nodes_fixture.h"
+#include "node/queue/reconciler.h"
 
 #include <string.h>
-
-#include "base/crc16.h"
-#include "node/queue/tests/fixtures/queue_fixture.h"
-#include "node/queue/reconciler.h"
 
 #define BUCKETS 4
 #define AWAY    0 /* the first one that is read, or walked through */
 
-static struct fixture f, other;
-static struct consumer a, b;
 static char near[8], far[8]; /* topics: of a bucket within reach, and of one that is not */
 
 static void name_topics(void)
@@ -51,14 +43,12 @@ static int tear_down(void **state)
 
 static void take_away(void)
 {
-    memory_store_take_away(f.ms, AWAY);
-    fixture_turn(&f);
+    fixture_take_away(&f, AWAY);
 }
 
 static void give_back(void)
 {
-    memory_store_give_back(f.ms, AWAY);
-    fixture_turn(&f);
+    fixture_give_back(&f, AWAY);
 }
 
 static const char *both(bool is_far_first)
@@ -88,8 +78,7 @@ static void who_waited_before_gets_what_is_within_reach(void **state)
     memory_store_hold(f.ms);
     consume(&f, &a, both(true), 1, 60000);
     take_away();
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     push(&f, near, "1", 0, 5000);
     assert_int_equal(a.done, 1);
     delivered(&f, &a);
@@ -157,15 +146,6 @@ static void who_waits_in_vain_gets_nothing_in_time(void **state)
 
 /* ---- settings ---- */
 
-static void set_ttr(struct fixture *node, const char *topic, int64_t ttr_ms)
-{
-    struct call call = {0};
-
-    call.op.in.configure.settings.set = call.op.in.configure.mask = SETTING_BIT(TTR);
-    call.op.in.configure.settings.ttr_ms = ttr_ms;
-    assert_int_equal(submit(node, &call, OP_CONFIGURE, topic, "", 0), STATUS_OK);
-}
-
 static int64_t ttr_at(struct fixture *node, const char *topic)
 {
     struct topic_settings settings;
@@ -205,9 +185,9 @@ static void all_others_are_read_again_and_again(void **state)
     unsigned long before;
 
     take_away();
-    before = memory_store_count(f.ms, OP_SETTINGS);
+    before = count(OP_SETTINGS);
     fixture_advance(&f, 30000);
-    assert_in_range(memory_store_count(f.ms, OP_SETTINGS) - before, 28, 32);
+    assert_in_range(count(OP_SETTINGS) - before, 28, 32);
 }
 
 static void
@@ -219,8 +199,7 @@ a_push_within_reach_asks_for_no_settings_though_a_bucket_was_never_read(void **s
 
     fixture_join(&third, &f);
     memory_store_let_wait(third.ms);
-    memory_store_take_away(third.ms, AWAY);
-    fixture_turn(&third);
+    fixture_take_away(&third, AWAY);
     reads = memory_store_count(third.ms, OP_SETTINGS);
     assert_in_range(reads, BUCKETS - 1, BUCKETS);
     assert_int_equal(submit(&third, &call, OP_PUSH, near, "1", 0), STATUS_OK);
@@ -274,10 +253,8 @@ static void a_census_leaves_out_a_bucket_that_goes_before_its_turn(void **state)
 
     memory_store_hold(f.ms);
     queue_census(f.q, &call);
-    memory_store_take_away(f.ms, AWAY + 1);
-    fixture_turn(&f);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_take_away(&f, AWAY + 1);
+    fixture_unhold(&f);
     assert_int_equal(call.status, STATUS_OK);
     assert_false(call.last->is_whole);
     memory_store_give_back(f.ms, AWAY + 1);
@@ -373,7 +350,6 @@ static void what_is_within_reach_is_mended(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(who_waits_at_several_topics_gets_what_is_within_reach),
         TEST(who_waited_before_gets_what_is_within_reach),

@@ -1,14 +1,8 @@
 /* The numbers of a census, and its limits where there are too many topics. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-
 #include "base/crc16.h"
 #include "node/queue/tests/fixtures/census_fixture.h"
+
+#include <stdio.h>
 
 static int set_up_wide(void **state)
 {
@@ -183,8 +177,7 @@ static void one_page_at_a_time_and_each_bucket_once(void **state)
         assert_int_equal(a.done, 0);
         assert_int_equal(memory_store_in_flight(f.ms), 1);
         assert_int_equal(pages(), i);
-        memory_store_release(f.ms, 1);
-        fixture_turn(&f);
+        fixture_release(&f, 1);
     }
     assert_int_equal(a.status, STATUS_OK);
     assert_int_equal(a.census.topics, 300);
@@ -275,7 +268,6 @@ static void a_topic_is_gone_seconds_after_its_last_job(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 #define WIDE(name) cmocka_unit_test_setup_teardown(name, set_up_wide, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(nothing_is_counted_as_nothing),

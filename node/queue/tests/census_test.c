@@ -1,11 +1,5 @@
 /* All jobs counted: calls that begin a walk, that share one, and that are rejected; and the
  * count after a rollback of the store. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "node/queue/tests/fixtures/census_fixture.h"
 
 static void those_who_come_meanwhile_share_one_walk(void **state)
@@ -17,8 +11,7 @@ static void those_who_come_meanwhile_share_one_walk(void **state)
     ask(&b, 1000);
     fixture_turn(&f);
     assert_int_equal(memory_store_in_flight(f.ms), 1);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(a.status, STATUS_OK);
     assert_int_equal(b.status, STATUS_OK);
     assert_int_equal(a.done + b.done, 2);
@@ -55,8 +48,7 @@ static void patience_ends_and_the_walk_goes_on(void **state)
     assert_int_equal(a.done, 1);
     assert_int_equal(a.status, STATUS_UNAVAILABLE);
     assert_false(a.has_census);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     ask_and_turn(&b);
     assert_int_equal(b.status, STATUS_OK);
     assert_int_equal(walks(), 1);
@@ -67,14 +59,12 @@ static void without_a_store_there_is_the_last_one_at_once(void **state)
     struct asked a = {0}, b = {0}, c = {0};
 
     push(&f, "t", "1", 0, 0);
-    memory_store_take_down(f.ms);
-    fixture_turn(&f);
+    fixture_take_down(&f);
     ask_and_turn(&a);
     assert_int_equal(a.status, STATUS_UNAVAILABLE);
     assert_false(a.has_census);
     assert_int_equal(walks(), 0);
-    memory_store_bring_up(f.ms);
-    fixture_turn(&f);
+    fixture_bring_up(&f);
     ask_and_turn(&b);
     assert_int_equal(b.status, STATUS_OK);
     memory_store_take_down(f.ms);
@@ -95,8 +85,7 @@ static void a_walk_that_fails_asks_no_further_and_the_next_begins_anew(void **st
     memory_store_hold(f.ms);
     ask(&a, 1000);
     ask(&b, 1000);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(a.status, STATUS_UNAVAILABLE); /* it was only asked */
     assert_int_equal(b.status, STATUS_UNAVAILABLE);
     assert_int_equal(pages(), 1);
@@ -145,8 +134,7 @@ static void stopping_cancels_and_waits_for_the_page_under_way(void **state)
     assert_int_equal(a.status, STATUS_CANCELLED);
     assert_int_equal(late.status, STATUS_SHUTTING_DOWN);
     assert_false(f.is_stopped);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_true(f.is_stopped);
     assert_int_equal(pages(), 1); /* and no further page */
 }
@@ -201,8 +189,7 @@ static void a_walk_that_is_under_way_is_not_the_count(void **state)
     fixture_turn(&f);
     assert_int_equal(walks(), 1);
     fall_back();
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(walks(), 2);
     assert_int_equal(a.done, 1);
     assert_int_equal(a.status, STATUS_OK);
@@ -221,11 +208,9 @@ static void nobody_is_told_of_a_walk_that_began_before(void **state)
     ask(&a, 60000);
     fixture_turn(&f);
     fall_back();
-    memory_store_release(f.ms, (unsigned)of_a_walk);
-    fixture_turn(&f);
+    fixture_release(&f, (unsigned)of_a_walk);
     assert_int_equal(a.done, 0);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(a.done, 1);
 }
 
@@ -236,8 +221,7 @@ static void a_second_fall_while_it_counts_is_counted_too(void **state)
     fall_back();
     fixture_turn(&f);
     fall_back();
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(walks(), 2);
     fall_back();
     fixture_turn(&f);
@@ -253,7 +237,6 @@ static void an_end_of_the_engine_ends_the_count(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(those_who_come_meanwhile_share_one_walk),
         TEST(a_fresh_census_is_used_again_and_an_old_one_is_not),

@@ -1,11 +1,5 @@
 /* The checks of requests: both sides of each limit. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "node/queue/queue.h"
+#include "node/queue/tests/fixtures/queue_fixture.h"
 
 #define BUCKETS 4
 
@@ -50,12 +44,14 @@ static const char cursor[OP_CURSOR_MAX + 1];
 static void a_push_has_limits(void **state)
 {
     const struct asked rows[] = {
+        {ASK(PUSH, push = {.delay_ms = -1}), OUT_OF_RANGE},
         {ASK(PUSH, push = {.delay_ms = QUEUE_DELAY_MAX_MS}), OK},
         {ASK(PUSH, push = {.delay_ms = QUEUE_DELAY_MAX_MS + 1}), OUT_OF_RANGE},
         {ASK(PUSH, push = {.at_ms = QUEUE_AT_MAX_MS}), OK},
         {ASK(PUSH, push = {.at_ms = QUEUE_AT_MAX_MS + 1}), OUT_OF_RANGE},
         {ASK(PUSH, push = {.mode = PUSH_IGNORE}), OK},
         {ASK(PUSH, push = {.mode = (enum push_mode)(PUSH_IGNORE + 1)}), OUT_OF_RANGE},
+        {ASK(PUSH, push = GIVEN(TTR, .ttr_ms = -1)), OUT_OF_RANGE},
         {ASK(PUSH, push = GIVEN(TTR, .ttr_ms = QUEUE_TTR_MAX_MS)), OK},
         {ASK(PUSH, push = GIVEN(TTR, .ttr_ms = QUEUE_TTR_MAX_MS + 1)), OUT_OF_RANGE},
         {ASK(PUSH, push = GIVEN(TTL, .ttl_ms = QUEUE_DELAY_MAX_MS)), OK},

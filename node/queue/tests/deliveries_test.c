@@ -1,19 +1,11 @@
 /* From the pop to the acknowledgement: confirmations sent, confirmations saved, jobs
  * returned. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "node/queue/tests/fixtures/deliveries_fixture.h"
+#include "node/queue/tests/fixtures/nodes_fixture.h"
 #include "node/queue/renewals.h"
 
 static void a_confirmed_job_is_reserved_for_its_own_ttr(void **state)
 {
-    push(&f, "t", "1", 0, 60000);
-    consume(&f, &a, "t", 1, 0);
-    delivered(&f, &a);
+    hand_out("t", "1", 60000);
     fixture_advance(&f, 59000);
     assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
     assert_int_equal(settle(OP_ACK, &a), STATUS_OK);
@@ -23,12 +15,9 @@ static void a_confirmed_job_is_reserved_for_its_own_ttr(void **state)
 /* Time stands still for the node that has it, as if it had died. */
 static void a_job_of_a_dead_node_is_back_within_seconds_without_a_try(void **state)
 {
-    struct fixture other;
-
     fixture_join(&other, &f);
     queue_activate(other.q);
-    push(&f, "t", "1", 0, 60000);
-    consume(&f, &a, "t", 1, 0);
+    begin_hand_out("t", "1", 60000);
     fixture_advance(&other, 4999);
     assert_int_equal(state_of(&other, "t", "1"), JOB_RESERVED);
     fixture_advance(&other, 1);
@@ -42,41 +31,35 @@ static void a_job_of_a_dead_node_is_back_within_seconds_without_a_try(void **sta
 
 static void a_quick_acknowledgement_saves_the_confirmation(void **state)
 {
-    push(&f, "t", "1", 0, 60000);
-    consume(&f, &a, "t", 1, 0);
-    delivered(&f, &a);
+    hand_out("t", "1", 60000);
     assert_int_equal(settle(OP_ACK, &a), STATUS_OK);
     fixture_advance(&f, 100);
-    assert_int_equal(confirmations(), 0);
+    assert_int_equal(count(OP_DELIVERED), 0);
 }
 
 /* The time that another job has waited does not count for it. */
 static void a_quick_acknowledgement_comes_before_the_confirmation(void **state)
 {
     push(&f, "t", "1", 0, 60000);
-    push(&f, "u", "2", 0, 60000);
-    consume(&f, &a, "u", 1, 0);
-    delivered(&f, &a);
+    hand_out("u", "2", 60000);
     fixture_advance(&f, 4);
     consume(&f, &b, "t", 1, 0);
     delivered(&f, &b);
     fixture_advance(&f, 4);
-    assert_int_equal(confirmations(), 1);
+    assert_int_equal(count(OP_DELIVERED), 1);
     assert_int_equal(settle(OP_ACK, &b), STATUS_OK);
     fixture_advance(&f, 100);
-    assert_int_equal(confirmations(), 1);
+    assert_int_equal(count(OP_DELIVERED), 1);
 }
 
 /* The consumer still holds the job for its TTR, whatever became of its acknowledgement. */
 static void a_failed_acknowledgement_is_followed_by_the_confirmation(void **state)
 {
-    push(&f, "t", "1", 0, 60000);
-    consume(&f, &a, "t", 1, 0);
-    delivered(&f, &a);
+    hand_out("t", "1", 60000);
     memory_store_fail(f.ms, 1, STATUS_UNKNOWN, MEMORY_UNDONE);
     assert_int_equal(settle(OP_ACK, &a), STATUS_UNKNOWN);
     fixture_advance(&f, 20000);
-    assert_int_equal(confirmations(), 1);
+    assert_int_equal(count(OP_DELIVERED), 1);
     assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
     assert_int_equal(settle(OP_ACK, &a), STATUS_OK);
 }
@@ -92,24 +75,21 @@ static void confirmations_of_a_topic_travel_together(void **state)
         delivered(&f, &many[i]);
     }
     fixture_advance(&f, 100);
-    assert_int_equal(confirmations(), 2);
+    assert_int_equal(count(OP_DELIVERED), 2);
 }
 
 static void a_lost_confirmation_is_sent_once_more(void **state)
 {
-    push(&f, "t", "1", 0, 60000);
-    consume(&f, &a, "t", 1, 0);
-    delivered(&f, &a);
+    hand_out("t", "1", 60000);
     memory_store_fail(f.ms, 1, STATUS_UNKNOWN, MEMORY_UNDONE);
     fixture_advance(&f, 20000);
-    assert_int_equal(confirmations(), 2);
+    assert_int_equal(count(OP_DELIVERED), 2);
     assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
 }
 
 static void a_job_without_ttr_is_gone_once_delivered(void **state)
 {
-    push(&f, "t", "1", 0, 0);
-    consume(&f, &a, "t", 1, 0);
+    begin_hand_out("t", "1", 0);
     assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
     delivered(&f, &a);
     fixture_advance(&f, 100);
@@ -122,8 +102,7 @@ static void a_job_without_ttr_that_is_touched_while_it_is_read_is_gone(void **st
 {
     struct call call = {0};
 
-    push(&f, "t", "1", 0, 0);
-    consume(&f, &a, "t", 1, 0);
+    begin_hand_out("t", "1", 0);
     call.op.in.lease.ttr_ms = 60000;
     submit(&f, &call, OP_TOUCH, "t", "1", a.stamps[0]);
     assert_int_equal(call.status, STATUS_NOT_FOUND);
@@ -142,10 +121,10 @@ static void an_acknowledgement_proves_the_delivery(void **state)
     assert_int_equal(settle(OP_ACK, &a), STATUS_OK);
     assert_int_equal(queue_stats(f.q)->popped_jobs, 1);
     fixture_advance(&f, RENEWAL_INTERVAL_MS);
-    assert_int_equal(keeps(), 1); /* of the other one */
+    assert_int_equal(count(OP_KEEP), 1); /* of the other one */
     returned(&f, &a);
     fixture_advance(&f, 100);
-    assert_int_equal(confirmations(), 0);
+    assert_int_equal(count(OP_DELIVERED), 0);
     assert_int_equal(queue_stats(f.q)->returned_jobs, 1);
     assert_int_equal(state_of(&f, "t", "1"), 0);
     assert_int_equal(state_of(&f, "t", "2"), JOB_READY);
@@ -157,15 +136,14 @@ what_was_touched_or_released_does_not_come_back_as_if_it_had_not_been_read(void 
     struct call call = {.op.in.lease.ttr_ms = 60000};
 
     push(&f, "t", "1", 0, 1000);
-    push(&f, "t", "2", 0, 1000);
-    consume(&f, &a, "t", 1, 0);
+    begin_hand_out("t", "2", 1000);
     consume(&f, &b, "t", 1, 0);
     submit(&f, &call, OP_TOUCH, "t", "1", a.stamps[0]);
     assert_int_equal(call.status, STATUS_OK);
     assert_int_equal(settle(OP_RELEASE, &b), STATUS_OK);
     assert_int_equal(queue_stats(f.q)->popped_jobs, 2);
     fixture_advance(&f, RENEWAL_INTERVAL_MS);
-    assert_int_equal(keeps(), 0);
+    assert_int_equal(count(OP_KEEP), 0);
     returned(&f, &a);
     returned(&f, &b);
     fixture_advance(&f, 50000);
@@ -187,11 +165,11 @@ static void an_acknowledgement_proves_the_delivery_among_many_others(void **stat
     }
     for (unsigned i = 1; i < OP_ITEMS_MAX; i++)
         delivered(&f, &many[i]);
-    assert_int_equal(confirmations(), 0);
+    assert_int_equal(count(OP_DELIVERED), 0);
     assert_int_equal(settle(OP_ACK, &many[0]), STATUS_OK);
     returned(&f, &many[0]);
     fixture_advance(&f, 100);
-    assert_int_equal(confirmations(), 1);
+    assert_int_equal(count(OP_DELIVERED), 1);
     assert_int_equal(queue_stats(f.q)->popped_jobs, OP_ITEMS_MAX);
     assert_int_equal(queue_stats(f.q)->unconfirmed, 0);
 }
@@ -199,13 +177,12 @@ static void an_acknowledgement_proves_the_delivery_among_many_others(void **stat
 /* The store has not heard that it was acknowledged, but the consumer has it. */
 static void an_acknowledgement_that_fails_proves_the_delivery_too(void **state)
 {
-    push(&f, "t", "1", 0, 60000);
-    consume(&f, &a, "t", 1, 0);
+    begin_hand_out("t", "1", 60000);
     memory_store_fail(f.ms, 1, STATUS_UNKNOWN, MEMORY_UNDONE);
     assert_int_equal(settle(OP_ACK, &a), STATUS_UNKNOWN);
     returned(&f, &a);
     fixture_advance(&f, 20000);
-    assert_int_equal(confirmations(), 1);
+    assert_int_equal(count(OP_DELIVERED), 1);
     assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
 }
 
@@ -228,8 +205,7 @@ static void a_consumer_may_bring_its_own_ttr(void **state)
 
 static void ttrs_of_several_consumers_travel_together(void **state)
 {
-    push(&f, "t", "own", 0, 1000);
-    consume(&f, &a, "t", 1, 0);
+    begin_hand_out("t", "own", 1000);
     push(&f, "t", "none", 0, 60000);
     b.pop.has_ttr = true;
     b.pop.ttr_ms = 0;
@@ -237,7 +213,7 @@ static void ttrs_of_several_consumers_travel_together(void **state)
     delivered(&f, &a);
     delivered(&f, &b);
     fixture_advance(&f, 100);
-    assert_int_equal(confirmations(), 1);
+    assert_int_equal(count(OP_DELIVERED), 1);
     assert_int_equal(state_of(&f, "t", "own"), JOB_RESERVED);
     assert_int_equal(state_of(&f, "t", "none"), 0);
 }
@@ -280,8 +256,7 @@ static void what_is_left_open_is_its_consumers_for_some_seconds(void **state)
 {
     struct call call = {0};
 
-    push(&f, "t", "1", 0, 60000);
-    consume(&f, &a, "t", 1, 0);
+    begin_hand_out("t", "1", 60000);
     leave_open(&a);
     assert_int_equal(queue_stats(f.q)->unconfirmed, 0);
     fixture_advance(&f, 4000);
@@ -292,8 +267,7 @@ static void what_is_left_open_is_its_consumers_for_some_seconds(void **state)
 
 static void what_is_left_open_comes_again_at_no_try(void **state)
 {
-    push(&f, "t", "1", 0, 60000);
-    consume(&f, &a, "t", 1, 0);
+    begin_hand_out("t", "1", 60000);
     leave_open(&a);
     fixture_advance(&f, 7000);
     assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
@@ -307,9 +281,7 @@ static void a_made_up_lease_changes_nothing(void **state)
     struct call call = {0};
 
     push(&f, "t", "1", 0, 60000);
-    push(&f, "t", "2", 0, 60000);
-    consume(&f, &a, "t", 1, 0);
-    delivered(&f, &a);
+    hand_out("t", "2", 60000);
     submit(&f, &call, OP_ACK, "t", "2", a.stamps[0]); /* another job with this lease */
     assert_int_equal(call.status, STATUS_NOT_RESERVED);
     submit(&f, &call, OP_ACK, "t", "1", a.stamps[0] + 1);
@@ -338,28 +310,27 @@ static void stopping_waits_for_what_was_handed_out(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(a_confirmed_job_is_reserved_for_its_own_ttr),
-        TEST(a_job_of_a_dead_node_is_back_within_seconds_without_a_try),
-        TEST(a_quick_acknowledgement_saves_the_confirmation),
-        TEST(a_quick_acknowledgement_comes_before_the_confirmation),
-        TEST(a_failed_acknowledgement_is_followed_by_the_confirmation),
-        TEST(confirmations_of_a_topic_travel_together),
-        TEST(a_lost_confirmation_is_sent_once_more),
-        TEST(a_job_without_ttr_is_gone_once_delivered),
-        TEST(a_job_without_ttr_that_is_touched_while_it_is_read_is_gone),
-        TEST(an_acknowledgement_proves_the_delivery),
-        TEST(what_was_touched_or_released_does_not_come_back_as_if_it_had_not_been_read),
-        TEST(an_acknowledgement_proves_the_delivery_among_many_others),
-        TEST(an_acknowledgement_that_fails_proves_the_delivery_too),
-        TEST(a_consumer_may_bring_its_own_ttr),
-        TEST(ttrs_of_several_consumers_travel_together),
-        TEST(a_ttr_out_of_range_is_refused),
-        TEST(returned_jobs_are_first_in_line_in_their_old_order),
-        TEST(what_is_left_open_is_its_consumers_for_some_seconds),
-        TEST(what_is_left_open_comes_again_at_no_try),
-        TEST(a_made_up_lease_changes_nothing),
+        WITH_ACTIVE(a_confirmed_job_is_reserved_for_its_own_ttr),
+        WITH_ACTIVE(a_job_of_a_dead_node_is_back_within_seconds_without_a_try),
+        WITH_ACTIVE(a_quick_acknowledgement_saves_the_confirmation),
+        WITH_ACTIVE(a_quick_acknowledgement_comes_before_the_confirmation),
+        WITH_ACTIVE(a_failed_acknowledgement_is_followed_by_the_confirmation),
+        WITH_ACTIVE(confirmations_of_a_topic_travel_together),
+        WITH_ACTIVE(a_lost_confirmation_is_sent_once_more),
+        WITH_ACTIVE(a_job_without_ttr_is_gone_once_delivered),
+        WITH_ACTIVE(a_job_without_ttr_that_is_touched_while_it_is_read_is_gone),
+        WITH_ACTIVE(an_acknowledgement_proves_the_delivery),
+        WITH_ACTIVE(what_was_touched_or_released_does_not_come_back_as_if_it_had_not_been_read),
+        WITH_ACTIVE(an_acknowledgement_proves_the_delivery_among_many_others),
+        WITH_ACTIVE(an_acknowledgement_that_fails_proves_the_delivery_too),
+        WITH_ACTIVE(a_consumer_may_bring_its_own_ttr),
+        WITH_ACTIVE(ttrs_of_several_consumers_travel_together),
+        WITH_ACTIVE(a_ttr_out_of_range_is_refused),
+        WITH_ACTIVE(returned_jobs_are_first_in_line_in_their_old_order),
+        WITH_ACTIVE(what_is_left_open_is_its_consumers_for_some_seconds),
+        WITH_ACTIVE(what_is_left_open_comes_again_at_no_try),
+        WITH_ACTIVE(a_made_up_lease_changes_nothing),
         cmocka_unit_test(stopping_waits_for_what_was_handed_out),
     };
 

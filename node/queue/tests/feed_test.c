@@ -1,20 +1,11 @@
 /* Followed deliveries: which are seen, in what order, and which are missed; and followers that
  * leave, are refused, or are cancelled. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "node/queue/feed.h"
+#include "node/queue/tests/fixtures/nodes_fixture.h"
 
 #include <stdio.h>
 
-#include "node/queue/feed.h"
-#include "node/queue/tests/fixtures/queue_fixture.h"
-
 #define KEEP_MS 60000
-
-static struct fixture f;
-static struct consumer c;
 
 /* A follow and what it was shown. */
 struct follower {
@@ -27,19 +18,6 @@ struct follower {
     char topic[32], client[80];
     struct follow *cancels; /* another one, when it is called back */
 };
-
-static int set_up(void **state)
-{
-    c = (struct consumer){0};
-    fixture_start_active(&f, 4);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture_end(&f);
-    return 0;
-}
 
 static void on_done(struct follow *follow)
 {
@@ -79,12 +57,10 @@ static void follow_on(struct follower *w, int64_t wait_ms)
     follow(w, wait_ms);
 }
 
-/* Pushed, and handed to `c` at once. */
-static void hand_out(const char *topic, const char *id)
+/* Pushed, handed to `a` at once, and told. */
+static void hand_over(const char *topic, const char *id)
 {
-    push(&f, topic, id, 0, 60000);
-    consume(&f, &c, topic, 1, 0);
-    delivered(&f, &c);
+    hand_out(topic, id, 60000);
     fixture_turn(&f);
 }
 
@@ -95,9 +71,9 @@ static void a_handover_is_told_with_all_that_is_known(void **state)
     struct follower w = {0};
     int64_t sent_ms;
 
-    c.pop.client = BYTES("http 127.0.0.1:1");
+    a.pop.client = BYTES("http 127.0.0.1:1");
     follow(&w, 1000);
-    consume(&f, &c, "t", 1, 1000);
+    consume(&f, &a, "t", 1, 1000);
     push(&f, "t", "1", 100, 60000);
     queue_deactivate(f.q);
     fixture_advance(&f, 107);
@@ -106,7 +82,7 @@ static void a_handover_is_told_with_all_that_is_known(void **state)
     sent_ms = memory_store_now(f.ms);
     fixture_advance(&f, 40);
     assert_int_equal(w.done, 0); /* sent, but not known to have come */
-    delivered(&f, &c);
+    delivered(&f, &a);
     fixture_turn(&f);
     assert_int_equal(w.done, 1);
     assert_int_equal(w.follow.status, STATUS_OK);
@@ -126,13 +102,13 @@ static void a_consumer_that_came_later_was_not_waiting(void **state)
     struct follower w = {0};
 
     follow(&w, 1000);
-    hand_out("t", "1");
+    hand_over("t", "1");
     assert_int_equal(w.last.late_ms, 0); /* ready in the very millisecond */
     push(&f, "t", "2", 0, 60000);
     fixture_advance(&f, 50);
     follow_on(&w, 1000);
-    consume(&f, &c, "t", 1, 0);
-    delivered(&f, &c);
+    consume(&f, &a, "t", 1, 0);
+    delivered(&f, &a);
     fixture_turn(&f);
     assert_int_equal(w.last.late_ms, -1);
 }
@@ -142,9 +118,8 @@ static void what_was_returned_is_not_told(void **state)
     struct follower w = {0};
 
     follow(&w, 1000);
-    push(&f, "t", "1", 0, 60000);
-    consume(&f, &c, "t", 1, 0);
-    returned(&f, &c);
+    begin_hand_out("t", "1", 60000);
+    returned(&f, &a);
     assert_int_equal(w.done, 0);
     fixture_advance(&f, 1000);
     assert_int_equal(w.done, 1);
@@ -158,7 +133,7 @@ static void one_who_goes_on_misses_nothing_and_sees_nothing_twice(void **state)
 
     follow(&w, 0);
     for (const char *id = "12345"; *id; id++)
-        hand_out("t", (char[]){*id, '\0'});
+        hand_over("t", (char[]){*id, '\0'});
     w.follow.max = 2;
     follow_on(&w, 1000);
     assert_int_equal(w.count, 2);
@@ -171,7 +146,7 @@ static void one_who_goes_on_misses_nothing_and_sees_nothing_twice(void **state)
     assert_string_equal(w.ids[0], "5");
     follow_on(&w, 1000);
     assert_int_equal(w.done, 0);
-    hand_out("t", "6");
+    hand_over("t", "6");
     assert_string_equal(w.ids[0], "6");
     assert_int_equal(w.follow.missed, 0);
 }
@@ -181,12 +156,12 @@ static void only_the_topic_that_was_asked_for_is_told(void **state)
     struct follower w = {.follow.topic = BYTES("wanted")};
 
     follow(&w, 1000);
-    hand_out("other", "1");
+    hand_over("other", "1");
     assert_int_equal(w.done, 0);
-    hand_out("wanted", "2");
+    hand_over("wanted", "2");
     assert_int_equal(w.count, 1);
     assert_string_equal(w.ids[0], "2");
-    hand_out("other", "3");
+    hand_over("other", "3");
     follow_on(&w, 100);
     fixture_advance(&f, 100);
     assert_int_equal(w.count, 0);
@@ -196,14 +171,14 @@ static void only_the_topic_that_was_asked_for_is_told(void **state)
 
 static void all_who_follow_see_the_same(void **state)
 {
-    struct follower a = {0}, b = {0};
+    struct follower v = {0}, w = {0};
 
-    follow(&a, 1000);
-    follow(&b, 1000);
+    follow(&v, 1000);
+    follow(&w, 1000);
     assert_int_equal(queue_stats(f.q)->following, 2);
-    hand_out("t", "1");
-    assert_int_equal(a.seqs[0], b.seqs[0]);
-    assert_int_equal(a.done + b.done, 2);
+    hand_over("t", "1");
+    assert_int_equal(v.seqs[0], w.seqs[0]);
+    assert_int_equal(v.done + w.done, 2);
     assert_int_equal(queue_stats(f.q)->following, 0);
 }
 
@@ -212,11 +187,11 @@ static void a_job_that_comes_again_says_how_often_it_came_before(void **state)
     struct follower w = {0};
 
     follow(&w, 1000);
-    hand_out("t", "1");
+    hand_over("t", "1");
     fixture_advance(&f, 61000); /* and it is ready again */
     follow_on(&w, 1000);
-    consume(&f, &c, "t", 1, 0);
-    delivered(&f, &c);
+    consume(&f, &a, "t", 1, 0);
+    delivered(&f, &a);
     fixture_turn(&f);
     assert_int_equal(w.last.tries, 1);
     assert_int_equal(w.last.late_ms, -1);
@@ -228,9 +203,9 @@ static void a_long_name_of_a_client_is_cut_off(void **state)
     struct follower w = {0};
 
     memset(name, 'x', sizeof(name));
-    c.pop.client = bytes_of(name, sizeof(name));
+    a.pop.client = bytes_of(name, sizeof(name));
     follow(&w, 1000);
-    hand_out("t", "1");
+    hand_over("t", "1");
     assert_int_equal(strlen(w.client), QUEUE_CLIENT_MAX_BYTES);
 }
 
@@ -244,7 +219,7 @@ static void what_the_ring_has_lost_is_counted(void **state)
     follow(&w, 0);
     for (unsigned i = 0; i < FEED_MAX + 3; i++) {
         snprintf(id, sizeof(id), "%u", i);
-        hand_out("t", id);
+        hand_over("t", id);
     }
     follow_on(&w, 1000);
     assert_int_equal(w.count, 16);
@@ -260,17 +235,17 @@ static void nothing_is_remembered_for_nobody(void **state)
     struct follower w = {0};
 
     follow(&w, 0);
-    hand_out("t", "1");
+    hand_over("t", "1");
     fixture_advance(&f, KEEP_MS - 1);
-    hand_out("t", "2");
+    hand_over("t", "2");
     follow_on(&w, 0);
     assert_int_equal(w.count, 2);
     fixture_advance(&f, KEEP_MS);
-    hand_out("t", "3");
+    hand_over("t", "3");
     follow_on(&w, 0);
     assert_int_equal(w.count, 0);
     assert_int_equal(w.follow.missed, 1);
-    hand_out("t", "4");
+    hand_over("t", "4");
     follow_on(&w, 0);
     assert_int_equal(w.count, 1);
     assert_int_equal(w.follow.missed, 0);
@@ -281,12 +256,12 @@ static void whoever_comes_in_time_finds_all_remembered(void **state)
     struct follower w = {0};
 
     follow(&w, 0);
-    hand_out("t", "1");
+    hand_over("t", "1");
     fixture_advance(&f, KEEP_MS - 1000);
     w.follow.topic = BYTES("other");
     follow_on(&w, KEEP_MS);
     fixture_advance(&f, 2000);
-    hand_out("other", "2");
+    hand_over("other", "2");
     assert_int_equal(w.done, 1);
     assert_int_equal(w.follow.missed, 0);
     w.follow.topic = BYTES("");
@@ -299,15 +274,15 @@ static void numbers_of_another_life_are_taken_for_the_beginning(void **state)
 {
     struct follower w = {.follow = {.has_after = true, .after = 5}};
 
-    hand_out("t", "1");
+    hand_over("t", "1");
     follow(&w, 0);
     assert_int_equal(w.count, 0);
     assert_int_equal(w.follow.missed, 1); /* of this life: nobody was watching */
-    hand_out("t", "2");
+    hand_over("t", "2");
     w.follow.after = INT64_MAX; /* and those to come for the end */
     follow(&w, 1000);
     assert_int_equal(w.done, 0);
-    hand_out("t", "3");
+    hand_over("t", "3");
     assert_string_equal(w.ids[0], "3");
 }
 
@@ -331,23 +306,23 @@ static void one_who_gives_up_is_called_back_once(void **state)
     assert_int_equal(w.done, 0);
     fixture_turn(&f);
     assert_int_equal(w.follow.status, STATUS_CANCELLED);
-    hand_out("t", "1");
+    hand_over("t", "1");
     fixture_advance(&f, 1000);
     assert_int_equal(w.done, 1);
 }
 
 static void one_may_send_another_away_who_is_about_to_be_told(void **state)
 {
-    struct follower a = {0}, b = {0};
+    struct follower v = {0}, w = {0};
 
-    follow(&a, 1000);
-    follow(&b, 1000);
-    a.cancels = &b.follow;
-    hand_out("t", "1");
-    assert_int_equal(a.follow.status, STATUS_OK);
-    assert_int_equal(b.follow.status, STATUS_CANCELLED);
-    assert_int_equal(b.done, 1);
-    assert_int_equal(b.count, 0);
+    follow(&v, 1000);
+    follow(&w, 1000);
+    v.cancels = &w.follow;
+    hand_over("t", "1");
+    assert_int_equal(v.follow.status, STATUS_OK);
+    assert_int_equal(w.follow.status, STATUS_CANCELLED);
+    assert_int_equal(w.done, 1);
+    assert_int_equal(w.count, 0);
 }
 
 static void refuses_what_makes_no_sense(void **state)
@@ -392,26 +367,25 @@ static void stopping_sends_all_home(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(a_handover_is_told_with_all_that_is_known),
-        TEST(a_consumer_that_came_later_was_not_waiting),
-        TEST(what_was_returned_is_not_told),
-        TEST(one_who_goes_on_misses_nothing_and_sees_nothing_twice),
-        TEST(only_the_topic_that_was_asked_for_is_told),
-        TEST(all_who_follow_see_the_same),
-        TEST(a_job_that_comes_again_says_how_often_it_came_before),
-        TEST(a_long_name_of_a_client_is_cut_off),
-        TEST(what_the_ring_has_lost_is_counted),
-        TEST(nothing_is_remembered_for_nobody),
-        TEST(whoever_comes_in_time_finds_all_remembered),
-        TEST(numbers_of_another_life_are_taken_for_the_beginning),
-        TEST(numbers_fit_into_a_double),
-        TEST(one_who_gives_up_is_called_back_once),
-        TEST(one_may_send_another_away_who_is_about_to_be_told),
-        TEST(refuses_what_makes_no_sense),
-        TEST(a_hundred_may_follow_and_no_more),
-        TEST(stopping_sends_all_home),
+        WITH_ACTIVE(a_handover_is_told_with_all_that_is_known),
+        WITH_ACTIVE(a_consumer_that_came_later_was_not_waiting),
+        WITH_ACTIVE(what_was_returned_is_not_told),
+        WITH_ACTIVE(one_who_goes_on_misses_nothing_and_sees_nothing_twice),
+        WITH_ACTIVE(only_the_topic_that_was_asked_for_is_told),
+        WITH_ACTIVE(all_who_follow_see_the_same),
+        WITH_ACTIVE(a_job_that_comes_again_says_how_often_it_came_before),
+        WITH_ACTIVE(a_long_name_of_a_client_is_cut_off),
+        WITH_ACTIVE(what_the_ring_has_lost_is_counted),
+        WITH_ACTIVE(nothing_is_remembered_for_nobody),
+        WITH_ACTIVE(whoever_comes_in_time_finds_all_remembered),
+        WITH_ACTIVE(numbers_of_another_life_are_taken_for_the_beginning),
+        WITH_ACTIVE(numbers_fit_into_a_double),
+        WITH_ACTIVE(one_who_gives_up_is_called_back_once),
+        WITH_ACTIVE(one_may_send_another_away_who_is_about_to_be_told),
+        WITH_ACTIVE(refuses_what_makes_no_sense),
+        WITH_ACTIVE(a_hundred_may_follow_and_no_more),
+        WITH_ACTIVE(stopping_sends_all_home),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,5 @@
 /* Hints: other nodes are told of events that they do not know of. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "base/tests/unit.h"
 #include "node/queue/core.h"
 #include "node/queue/scanner.h"
 

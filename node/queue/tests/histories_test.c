@@ -1,10 +1,4 @@
 /* A job's transitions are written down where its topic's settings say so, and nowhere else. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "node/queue/tests/fixtures/histories_fixture.h"
 
 static enum status push_as(enum push_mode mode)
@@ -47,9 +41,7 @@ static void a_line_says_when_where_and_for_whom(void **state)
 
 static void a_job_that_is_done_with_its_delivery_has_no_deadline(void **state)
 {
-    push(&f, "t", "1", 0, 0);
-    consume(&f, &a, "t", 1, 0);
-    delivered(&f, &a);
+    hand_out("t", "1", 0);
     assert_string_equal(story(), "pushed delivered");
     assert_int_equal(told.items[1].at_ms, 0);
 }
@@ -114,8 +106,7 @@ static void a_run_that_changes_nothing_is_not_written(void **state)
 
 static void a_job_whose_consumer_had_left_is_returned(void **state)
 {
-    push(&f, "t", "1", 0, 60000);
-    consume(&f, &a, "t", 1, 0);
+    begin_hand_out("t", "1", 60000);
     returned(&f, &a);
     assert_string_equal(story(), "pushed returned");
 }
@@ -175,12 +166,9 @@ static void a_topic_that_does_not_want_it_has_none(void **state)
 
 static void set_history(const char *topic, bool history)
 {
-    struct call call = {0};
-
-    call.op.in.configure.settings =
-        (struct topic_settings){.set = SETTING_BIT(HISTORY), .history = history};
-    call.op.in.configure.mask = SETTING_BIT(HISTORY);
-    assert_int_equal(submit(&f, &call, OP_CONFIGURE, topic, "", 0), STATUS_OK);
+    configure(&f, topic,
+              &(struct topic_settings){.set = SETTING_BIT(HISTORY), .history = history},
+              SETTING_BIT(HISTORY));
 }
 
 static void is_switched_while_it_runs(void **state)
@@ -227,7 +215,6 @@ static void no_bytes_are_no_history(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(tells_a_job_from_its_push_to_its_end),
         TEST(a_line_says_when_where_and_for_whom),

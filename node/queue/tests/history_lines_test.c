@@ -1,16 +1,10 @@
 /* Lines of the history on their way: together, in bounded memory, all before the stop. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-
 #include "node/queue/core.h"
 #include "node/queue/tests/fixtures/histories_fixture.h"
 #include "node/queue/history.h"
 #include "node/queue/settings.h"
+
+#include <stdio.h>
 
 static void push_many(unsigned count)
 {
@@ -97,8 +91,7 @@ static void memory_for_a_store_that_is_slow_is_bounded(void **state)
         history_add(&own.history, 0, &line);
     assert_int_equal(own.history.batch_count, HISTORY_BATCHES_MAX);
     assert_int_equal(own.core.stats.history_lost, 7);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(own.history.batch_count, 0);
     end_own();
 }
@@ -127,7 +120,6 @@ static void a_line_whose_names_are_too_long_is_lost(void **state)
 static void what_is_not_sent_yet_is_sent_at_the_stop(void **state)
 {
     const struct queue_options options = with_history();
-    struct fixture other;
 
     fixture_join(&other, &f);
     queue_reload(other.q, &options);
@@ -138,7 +130,6 @@ static void what_is_not_sent_yet_is_sent_at_the_stop(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(lines_travel_together),
         TEST(long_lines_need_more_journeys),

@@ -1,34 +1,18 @@
 /* A job's holder: the store knows the name, and a holder hears that its job is gone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "node/queue/tests/fixtures/queue_fixture.h"
+#include "node/queue/tests/fixtures/nodes_fixture.h"
 
 #define ALL_STATES (1u << JOB_DELAYED | 1u << JOB_READY | 1u << JOB_RESERVED | 1u << JOB_DEAD)
 
-static struct fixture f;
-static struct consumer a;
-
 static int set_up(void **state)
 {
-    a = (struct consumer){.pop.client = BYTES("http 10.0.0.1:5")};
-    fixture_start_active(&f, 4);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture_end(&f);
+    (void)set_up_active(state);
+    a.pop.client = BYTES("http 10.0.0.1:5");
     return 0;
 }
 
 static void get_one(void)
 {
-    push(&f, "t", "1", 0, 60000);
-    consume(&f, &a, "t", 1, 0);
+    begin_hand_out("t", "1", 60000);
     assert_int_equal(a.status, STATUS_OK);
 }
 
@@ -37,13 +21,6 @@ static void get_one_confirmed(void)
     get_one();
     delivered(&f, &a);
     fixture_advance(&f, 100);
-}
-
-static enum status settle(enum op_verb verb)
-{
-    struct call call = {0};
-
-    return submit(&f, &call, verb, "t", a.ids[0], a.stamps[0]);
 }
 
 static void expect_holder(const char *holder)
@@ -68,7 +45,7 @@ static void the_store_knows_who_has_a_job(void **state)
 static void the_name_stays_with_the_job_that_he_gave_back(void **state)
 {
     get_one_confirmed();
-    assert_int_equal(settle(OP_BURY), STATUS_OK);
+    assert_int_equal(settle(OP_BURY, &a), STATUS_OK);
     expect_holder("http 10.0.0.1:5@node");
 }
 
@@ -99,7 +76,7 @@ static void long_names_are_cut(void **state)
 
 static void cancel(void)
 {
-    assert_int_equal(settle(OP_CANCEL), STATUS_OK);
+    assert_int_equal(settle(OP_CANCEL, &a), STATUS_OK);
 }
 
 static void move(void)
@@ -132,8 +109,6 @@ static void replace(void)
 
 static void hand_it_to_another(void)
 {
-    struct consumer b = {0};
-
     run_now();
     consume(&f, &b, "t", 1, 0);
     assert_int_equal(b.status, STATUS_OK);
@@ -166,8 +141,8 @@ static void whose_job_was_taken_is_told_whatever_he_does(void **state)
         get_one_confirmed();
         taken[i].take();
         for (size_t j = 0; j < sizeof(verbs) / sizeof(*verbs); j++)
-            assert_int_equal(settle(verbs[j]), taken[i].told);
-        settle(OP_CANCEL);
+            assert_int_equal(settle(verbs[j], &a), taken[i].told);
+        settle(OP_CANCEL, &a);
         fixture_advance(&f, 100);
     }
 }
@@ -180,9 +155,9 @@ static void a_delivery_of_a_job_that_was_taken_is_not_lost(void **state)
         taken[i].take();
         delivered(&f, &a);
         fixture_advance(&f, 100);
-        settle(OP_CANCEL);
+        settle(OP_CANCEL, &a);
     }
-    assert_int_equal(memory_store_count(f.ms, OP_DELIVERED), 5);
+    assert_int_equal(count(OP_DELIVERED), 5);
     assert_int_equal(queue_stats(f.q)->lost_confirmations, 0);
     assert_int_equal(queue_stats(f.q)->late_confirmations, 0);
 }
@@ -201,7 +176,7 @@ static void a_delivery_does_not_bring_a_cancelled_job_back(void **state)
 static void a_burial_is_counted(void **state)
 {
     get_one_confirmed();
-    assert_int_equal(settle(OP_BURY), STATUS_OK);
+    assert_int_equal(settle(OP_BURY, &a), STATUS_OK);
     assert_int_equal(queue_stats(f.q)->died[DEATH_BURIED], 1);
     assert_int_equal(state_of(&f, "t", "1"), JOB_DEAD);
 }
@@ -212,7 +187,7 @@ static void a_burial_before_the_confirmation_counts_the_try(void **state)
 
     get_one();
     delivered(&f, &a);
-    assert_int_equal(settle(OP_BURY), STATUS_OK);
+    assert_int_equal(settle(OP_BURY, &a), STATUS_OK);
     assert_int_equal(submit(&f, &call, OP_GET, "t", "1", 0), STATUS_OK);
     assert_int_equal(call.job.tries, 1);
 }
@@ -228,7 +203,7 @@ static void the_last_try_that_is_given_back_is_counted(void **state)
         assert_int_equal(queue_stats(f.q)->died[DEATH_TRIES], 0);
         consume(&f, &a, "t", 1, 0);
         delivered(&f, &a);
-        assert_int_equal(settle(OP_RELEASE), STATUS_OK);
+        assert_int_equal(settle(OP_RELEASE, &a), STATUS_OK);
     }
     assert_int_equal(queue_stats(f.q)->died[DEATH_TRIES], 1);
     assert_int_equal(state_of(&f, "t", "1"), JOB_DEAD);
@@ -236,18 +211,18 @@ static void the_last_try_that_is_given_back_is_counted(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define HELD(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down_one)
     const struct CMUnitTest tests[] = {
-        TEST(the_store_knows_who_has_a_job),
-        TEST(the_name_stays_with_the_job_that_he_gave_back),
-        TEST(one_without_a_name_is_nobody),
-        TEST(long_names_are_cut),
-        TEST(whose_job_was_taken_is_told_whatever_he_does),
-        TEST(a_delivery_of_a_job_that_was_taken_is_not_lost),
-        TEST(a_delivery_does_not_bring_a_cancelled_job_back),
-        TEST(a_burial_is_counted),
-        TEST(a_burial_before_the_confirmation_counts_the_try),
-        TEST(the_last_try_that_is_given_back_is_counted),
+        HELD(the_store_knows_who_has_a_job),
+        HELD(the_name_stays_with_the_job_that_he_gave_back),
+        HELD(one_without_a_name_is_nobody),
+        HELD(long_names_are_cut),
+        HELD(whose_job_was_taken_is_told_whatever_he_does),
+        HELD(a_delivery_of_a_job_that_was_taken_is_not_lost),
+        HELD(a_delivery_does_not_bring_a_cancelled_job_back),
+        HELD(a_burial_is_counted),
+        HELD(a_burial_before_the_confirmation_counts_the_try),
+        HELD(the_last_try_that_is_given_back_is_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,16 +1,10 @@
 /* Leadership: the token first, then the scans; and how it ends. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "base/crc16.h"
+#include "node/queue/leadership.h"
+#include "node/queue/tests/fixtures/nodes_fixture.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#include "base/crc16.h"
-#include "node/queue/leadership.h"
-#include "node/queue/tests/fixtures/queue_fixture.h"
 
 #define BUCKETS 64 /* as many as there are by default */
 #define ONE     "11111111111111111111111111111111:"
@@ -18,7 +12,6 @@
 #define SECOND  ONE "0000000000000002"
 #define FOREIGN "22222222222222222222222222222222:0000000000000001"
 
-static struct fixture f, other;
 static bool may;
 static unsigned asked, fenced, drained;
 static char seen[OP_TOKEN_MAX + 1];
@@ -41,7 +34,7 @@ static void on_drained(void *arg)
     drained++;
 }
 
-static void lead(struct fixture *node, const char *token)
+static void begin_to_lead(struct fixture *node, const char *token)
 {
     struct queue_leader leader = {.token = bytes_of_text(token),
                                   .may_act = may_act,
@@ -51,9 +44,10 @@ static void lead(struct fixture *node, const char *token)
     queue_lead(node->q, &leader);
 }
 
-static unsigned long count(enum op_verb verb)
+static void lead(struct fixture *node, const char *token)
 {
-    return memory_store_count(f.ms, verb);
+    begin_to_lead(node, token);
+    fixture_turn(node);
 }
 
 static int set_up(void **state)
@@ -70,8 +64,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    fixture_end(&other);
-    fixture_end(&f);
+    fixture_end_two(&f, &other);
     return 0;
 }
 
@@ -91,8 +84,7 @@ static void scans_a_bucket_only_when_it_has_the_token(void **state)
     memory_store_release(f.ms, 1);
     fixture_advance(&f, 5000);
     assert_int_equal(count(OP_SCAN), 1);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(count(OP_FENCE), BUCKETS);
     assert_int_equal(count(OP_SCAN), BUCKETS);
 }
@@ -121,7 +113,6 @@ static void every_bucket_has_the_token_before_any_scan(void **state)
 {
     memory_store_hold(f.ms);
     lead(&f, SECOND);
-    fixture_turn(&f);
     assert_all_fence(FIRST);
     memory_store_unhold(f.ms);
 }
@@ -130,7 +121,6 @@ static void an_assertion_that_fails_is_made_again(void **state)
 {
     memory_store_fail(f.ms, 2, STATUS_UNKNOWN, MEMORY_UNDONE);
     lead(&f, FIRST);
-    fixture_turn(&f);
     assert_int_equal(count(OP_SCAN), BUCKETS - 2);
     fixture_advance(&f, LED_RETRY_MS);
     assert_int_equal(count(OP_FENCE), BUCKETS + 2);
@@ -164,7 +154,6 @@ static void asks_before_each_scan(void **state)
     unsigned long scans;
 
     lead(&f, FIRST);
-    fixture_turn(&f);
     scans = count(OP_SCAN);
     may = false;
     push(&f, "t", "1", 500, 5000);
@@ -183,7 +172,6 @@ static void asserts_the_token_again_when_the_store_is_back(void **state)
     unsigned long fences, scans;
 
     lead(&f, FIRST);
-    fixture_turn(&f);
     fences = count(OP_FENCE);
     scans = count(OP_SCAN);
     memory_store_take_down(f.ms);
@@ -195,21 +183,16 @@ static void asserts_the_token_again_when_the_store_is_back(void **state)
     fixture_turn(&f);
     assert_int_equal(count(OP_FENCE), fences + BUCKETS);
     assert_int_equal(count(OP_SCAN), scans);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(count(OP_SCAN), scans + BUCKETS);
 }
 
 static void who_was_deposed_meanwhile_does_not_scan_again(void **state)
 {
     lead(&f, FIRST);
-    fixture_turn(&f);
-    memory_store_take_down(f.ms);
-    fixture_turn(&f);
+    fixture_take_down(&f);
     lead(&other, SECOND);
-    fixture_turn(&other);
-    memory_store_bring_up(f.ms);
-    fixture_turn(&f);
+    fixture_bring_up(&f);
     assert_int_equal(fenced, 1);
     assert_string_equal(seen, SECOND);
 }
@@ -221,9 +204,7 @@ static void the_one_before_stands_by_when_it_meets_a_higher_token(void **state)
     unsigned long scans;
 
     lead(&f, FIRST);
-    fixture_turn(&f);
     lead(&other, SECOND);
-    fixture_turn(&other);
     push(&f, "t", "1", 500, 5000);
     fixture_advance(&f, 1000);
     assert_int_equal(fenced, 1);
@@ -240,12 +221,9 @@ static void the_one_before_stands_by_when_it_meets_a_higher_token(void **state)
 static void leads_again_with_a_higher_token(void **state)
 {
     lead(&other, FIRST);
-    fixture_turn(&other);
     lead(&f, FOREIGN);
-    fixture_turn(&f);
     assert_int_equal(fenced, 1);
     lead(&f, SECOND);
-    fixture_turn(&f);
     assert_int_equal(count(OP_SCAN), BUCKETS);
     assert_int_equal(fenced, 1);
 }
@@ -253,15 +231,12 @@ static void leads_again_with_a_higher_token(void **state)
 static void a_late_answer_to_an_older_lead_is_not_about_this_one(void **state)
 {
     lead(&f, FIRST);
-    fixture_turn(&f);
     memory_store_hold(f.ms);
     lead(&other, SECOND);
-    fixture_turn(&other);
     fixture_advance(&f, 1000); /* its scans are answered FENCED, but not yet */
     queue_deactivate(f.q);
-    lead(&f, ONE "0000000000000003");
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    begin_to_lead(&f, ONE "0000000000000003");
+    fixture_unhold(&f);
     assert_int_equal(fenced, 0);
     assert_int_equal(drained, 0);
 }
@@ -272,15 +247,12 @@ static void is_drained_when_all_scans_are_answered(void **state)
 {
     memory_store_hold(f.ms);
     lead(&f, FIRST);
-    fixture_turn(&f);
     queue_deactivate(f.q);
     fixture_turn(&f);
     assert_int_equal(drained, 0);
-    memory_store_release(f.ms, BUCKETS - 1);
-    fixture_turn(&f);
+    fixture_release(&f, BUCKETS - 1);
     assert_int_equal(drained, 0);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(drained, 1);
     assert_int_equal(count(OP_SCAN), 0);
 }
@@ -288,7 +260,6 @@ static void is_drained_when_all_scans_are_answered(void **state)
 static void is_drained_at_once_where_nothing_is_under_way(void **state)
 {
     lead(&f, FIRST);
-    fixture_turn(&f);
     queue_deactivate(f.q);
     assert_int_equal(drained, 0);
     fixture_turn(&f);
@@ -297,7 +268,7 @@ static void is_drained_at_once_where_nothing_is_under_way(void **state)
 
 static void a_stop_does_not_wait_for_the_leader(void **state)
 {
-    lead(&f, FIRST);
+    begin_to_lead(&f, FIRST);
     fixture_stop(&f);
     fixture_turn(&f);
     assert_true(f.is_stopped);
@@ -309,7 +280,6 @@ static void a_stop_does_not_wait_for_the_leader(void **state)
 static void a_standby_tells_the_leader_of_what_is_due_soon(void **state)
 {
     lead(&f, FIRST);
-    fixture_turn(&f);
     fixture_advance(&f, 300); /* the next safety scan is in 700 ms */
     fixture_advance(&other, 300);
     push(&other, "t", "1", 100, 5000);
@@ -320,7 +290,6 @@ static void a_standby_tells_the_leader_of_what_is_due_soon(void **state)
 static void what_is_far_away_is_left_to_the_safety_scan(void **state)
 {
     lead(&f, FIRST);
-    fixture_turn(&f);
     push(&other, "t", "1", 1500, 5000);
     fixture_advance(&f, 1499);
     assert_int_equal(state_of(&f, "t", "1"), JOB_DELAYED);
@@ -381,7 +350,6 @@ static void an_operator_gives_the_store_to_this_cluster(void **state)
     struct adoption adoption = {.token = FOREIGN, .on_done = on_adopted};
 
     lead(&other, FIRST);
-    fixture_turn(&other);
     is_adopted = false;
     queue_adopt(f.q, &adoption);
     assert_false(is_adopted);
@@ -389,7 +357,6 @@ static void an_operator_gives_the_store_to_this_cluster(void **state)
     assert_true(is_adopted);
     assert_int_equal(adoption.status, STATUS_OK);
     lead(&f, FOREIGN);
-    fixture_turn(&f);
     assert_int_equal(count(OP_SCAN), BUCKETS);
     fixture_advance(&other, 1000);
     assert_int_equal(fenced, 1);
@@ -470,16 +437,9 @@ static void an_adoption_by_who_was_deposed_has_lost_no_bucket(void **state)
     for (unsigned i = 0; i < BUCKETS; i++)
         let_go(&f); /* the first round */
     assert_int_equal(assert_at(&other, BUCKETS / 2, SECOND), STATUS_OK);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(adoption.status, STATUS_FENCED);
     assert_int_equal(adoption.lost, 0);
-}
-
-static void try_again(const char *token)
-{
-    lead(&f, token);
-    fixture_turn(&f);
 }
 
 static void knows_of_divided_buckets(const char *token)
@@ -490,19 +450,18 @@ static void knows_of_divided_buckets(const char *token)
     for (unsigned i = 0; i < BUCKETS / 4; i++)
         assert_int_equal(assert_at(&other, i, FOREIGN), STATUS_OK);
     lead(&f, token);
-    fixture_turn(&f);
     assert_int_equal(fenced, 1);
     assert_int_equal(queue_divided(f.q, &by), 0); /* it may have been led until now */
-    try_again(token);
+    lead(&f, token);
     assert_int_equal(queue_divided(f.q, &by), BUCKETS / 4);
     assert_true(bytes_equal(by, BYTES(FOREIGN)));
-    try_again(token);
+    lead(&f, token);
     assert_int_equal(queue_divided(f.q, &by), BUCKETS / 4);
     strcpy(adoption.token, token);
     queue_adopt(f.q, &adoption);
     fixture_turn(&f);
     assert_int_equal(adoption.status, STATUS_OK);
-    try_again(token);
+    lead(&f, token);
     assert_int_equal(queue_divided(f.q, &by), 0);
     assert_true(queue_has_led(f.q));
 }
@@ -523,12 +482,12 @@ static void moves_what_is_due_in_its_own_buckets(const char *token)
 
     for (unsigned i = 0; i < BUCKETS / 2; i++)
         assert_int_equal(assert_at(&other, i, FOREIGN), STATUS_OK);
-    try_again(token);
-    try_again(token);
+    lead(&f, token);
+    lead(&f, token);
     push(&f, topic, "1", 500, 5000);
     fixture_advance(&f, 5000);
     assert_int_equal(state_of(&f, topic, "1"), JOB_DELAYED);
-    try_again(token);
+    lead(&f, token);
     assert_int_equal(state_of(&f, topic, "1"), JOB_READY);
     assert_int_equal(fenced, 3);
 }
@@ -552,20 +511,17 @@ static void a_bucket_that_never_answers_well_holds_up_no_refusal(void **state)
 
     for (unsigned i = 0; i < BUCKETS / 2; i++)
         assert_int_equal(assert_at(&other, i, FOREIGN), STATUS_OK);
-    try_again(FIRST);
-    try_again(FIRST);
+    lead(&f, FIRST);
+    lead(&f, FIRST);
     assert_int_equal(fenced, 2);
     before = count(OP_FENCE);
     memory_store_hold(f.ms);
     lead(&f, FIRST);
-    fixture_turn(&f);
-    memory_store_release(f.ms, BUCKETS / 2 - 1); /* all of its own but one have answered */
-    fixture_turn(&f);
+    fixture_release(&f, BUCKETS / 2 - 1); /* all of its own but one have answered */
     assert_int_equal(count(OP_FENCE) - before, BUCKETS / 2);
     fixture_advance(&f, LED_RETRY_MS);
     assert_int_equal(count(OP_FENCE) - before, BUCKETS);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(fenced, 3);
 }
 
@@ -587,13 +543,12 @@ static void buckets_that_all_go_are_not_divided(void **state)
 
     for (unsigned again = 0; again < 2; again++) {
         lead(&f, "");
-        fixture_turn(&f);
         queue_adopt(other.q, &adoption);
         fixture_turn(&other);
         fixture_advance(&f, 1000);
         assert_int_equal(fenced, 2 * again + 1);
         assert_int_equal(queue_divided(f.q, &by), 0);
-        try_again("");
+        lead(&f, "");
         assert_int_equal(queue_divided(f.q, &by), 0);
         adoption = (struct adoption){.on_done = on_ended};
         queue_adopt(f.q, &adoption);
@@ -618,7 +573,6 @@ static void adoption_says_why_it_did_not_come_to_its_end(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(scans_a_bucket_only_when_it_has_the_token),
         TEST(every_bucket_has_the_token_before_any_scan),

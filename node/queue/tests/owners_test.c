@@ -1,33 +1,11 @@
 /* Acknowledging by a bare id: the consumer's own delivery is meant, not another's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-
-#include "node/queue/tests/fixtures/queue_fixture.h"
+#include "node/queue/tests/fixtures/nodes_fixture.h"
 #include "node/queue/core.h"
 #include "node/queue/owners.h"
 
+#include <stdio.h>
+
 enum { ALICE = 1, BOB = 2 };
-
-static struct fixture f, other;
-static struct consumer a, b;
-
-static int set_up(void **state)
-{
-    a = b = (struct consumer){0};
-    fixture_start_two(&f, &other, 4);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture_end_two(&f, &other);
-    return 0;
-}
 
 struct acking {
     struct id_ack ack;
@@ -51,29 +29,33 @@ static enum status ack(struct fixture *node, uint64_t holder, const char *id)
     return acking.ack.status;
 }
 
+/* Job 1, to a consumer that will acknowledge by its id. */
+static void give(struct fixture *node, struct consumer *to, uint64_t holder)
+{
+    consume_by_id(node, to, "t", holder);
+    delivered(node, to);
+}
+
 static void the_holder_acknowledges_its_job(void **state)
 {
     push(&f, "t", "1", 0, 5000);
-    consume_by_id(&f, &a, "t", ALICE);
-    delivered(&f, &a);
+    give(&f, &a, ALICE);
     assert_int_equal(ack(&f, ALICE, "1"), STATUS_OK);
     assert_int_equal(state_of(&f, "t", "1"), 0);
-    assert_int_equal(memory_store_count(f.ms, OP_OWNER), 0); /* nobody had to be asked */
+    assert_int_equal(count(OP_OWNER), 0); /* nobody had to be asked */
 }
 
 static void another_connection_of_this_node_may_acknowledge(void **state)
 {
     push(&f, "t", "1", 0, 5000);
-    consume_by_id(&f, &a, "t", ALICE);
-    delivered(&f, &a);
+    give(&f, &a, ALICE);
     assert_int_equal(ack(&f, BOB, "1"), STATUS_OK);
 }
 
 static void another_node_may_acknowledge(void **state)
 {
     push(&f, "t", "1", 0, 5000);
-    consume_by_id(&f, &a, "t", ALICE);
-    delivered(&f, &a);
+    give(&f, &a, ALICE);
     assert_int_equal(ack(&other, BOB, "1"), STATUS_OK);
     assert_int_equal(state_of(&f, "t", "1"), 0);
 }
@@ -81,15 +63,12 @@ static void another_node_may_acknowledge(void **state)
 static void a_holder_whose_time_is_over_cannot_take_the_job_from_the_next(void **state)
 {
     push(&f, "t", "1", 0, 2000);
-    consume_by_id(&f, &a, "t", ALICE);
-    delivered(&f, &a);
+    give(&f, &a, ALICE);
     fixture_advance(&f, 3000);
     assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_OWNER); /* ready again */
-    consume_by_id(&f, &a, "t", ALICE);
-    delivered(&f, &a);
+    give(&f, &a, ALICE);
     fixture_advance(&f, 3000);
-    consume_by_id(&f, &b, "t", BOB);
-    delivered(&f, &b);
+    give(&f, &b, BOB);
     assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_OWNER); /* Bob has it */
     assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_OWNER); /* however often she asks */
     memory_store_fail(f.ms, 1, STATUS_STORE_ERROR, MEMORY_UNDONE);
@@ -102,8 +81,7 @@ static void a_holder_whose_time_is_over_cannot_take_the_job_from_the_next(void *
 static void whoever_is_too_late_hears_it_over_any_connection_and_of_any_node(void **state)
 {
     push(&f, "t", "1", 0, 2000);
-    consume_by_id(&f, &a, "t", ALICE);
-    delivered(&f, &a);
+    give(&f, &a, ALICE);
     fixture_advance(&f, 3000);
     fixture_advance(&other, 3000);
     assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_OWNER);
@@ -116,12 +94,10 @@ static void whoever_is_too_late_hears_it_over_any_connection_and_of_any_node(voi
 static void a_stale_memory_of_somebody_else_does_not_hide_the_current_lease(void **state)
 {
     push(&f, "t", "1", 0, 2000);
-    consume_by_id(&f, &a, "t", ALICE);
-    delivered(&f, &a);
+    give(&f, &a, ALICE);
     fixture_advance(&f, 3000);
     fixture_advance(&other, 3000);
-    consume_by_id(&other, &b, "t", BOB);
-    delivered(&other, &b);
+    give(&other, &b, BOB);
     assert_int_equal(ack(&f, BOB, "1"), STATUS_OK);
 }
 
@@ -129,13 +105,11 @@ static void a_stale_memory_of_somebody_else_does_not_hide_the_current_lease(void
 static void a_holder_is_held_to_its_own_also_where_another_found_nothing(void **state)
 {
     push(&f, "t", "1", 0, 5000);
-    consume_by_id(&f, &a, "t", ALICE);
-    delivered(&f, &a);
+    give(&f, &a, ALICE);
     assert_int_equal(ack(&other, BOB, "1"), STATUS_OK);
     push(&f, "t", "1", 0, 5000);
     assert_int_equal(ack(&f, BOB, "1"), STATUS_NOT_FOUND);
-    consume_by_id(&f, &b, "t", BOB);
-    delivered(&f, &b);
+    give(&f, &b, BOB);
     assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_OWNER);
     assert_int_equal(ack(&f, BOB, "1"), STATUS_OK);
     assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_FOUND);
@@ -152,8 +126,7 @@ static void an_id_that_nobody_was_handed_is_not_found(void **state)
 static void a_second_acknowledgement_is_not_found(void **state)
 {
     push(&f, "t", "1", 0, 2000);
-    consume_by_id(&f, &a, "t", ALICE);
-    delivered(&f, &a);
+    give(&f, &a, ALICE);
     assert_int_equal(ack(&f, ALICE, "1"), STATUS_OK);
     assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_FOUND);
 }
@@ -161,8 +134,7 @@ static void a_second_acknowledgement_is_not_found(void **state)
 static void an_acknowledgement_that_the_store_did_not_get_can_be_repeated(void **state)
 {
     push(&f, "t", "1", 0, 2000);
-    consume_by_id(&f, &a, "t", ALICE);
-    delivered(&f, &a);
+    give(&f, &a, ALICE);
     memory_store_fail(f.ms, 1, STATUS_UNAVAILABLE, MEMORY_UNDONE);
     assert_int_equal(ack(&f, ALICE, "1"), STATUS_UNAVAILABLE);
     assert_int_equal(ack(&f, ALICE, "1"), STATUS_OK);
@@ -193,20 +165,19 @@ static void remembers_no_more_than_its_bound(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(the_holder_acknowledges_its_job),
-        TEST(another_connection_of_this_node_may_acknowledge),
-        TEST(another_node_may_acknowledge),
-        TEST(a_holder_whose_time_is_over_cannot_take_the_job_from_the_next),
-        TEST(whoever_is_too_late_hears_it_over_any_connection_and_of_any_node),
-        TEST(a_stale_memory_of_somebody_else_does_not_hide_the_current_lease),
-        TEST(a_holder_is_held_to_its_own_also_where_another_found_nothing),
-        TEST(an_id_that_nobody_was_handed_is_not_found),
-        TEST(a_second_acknowledgement_is_not_found),
-        TEST(an_acknowledgement_that_the_store_did_not_get_can_be_repeated),
-        TEST(a_search_that_could_not_ask_everywhere_says_so),
-        TEST(remembers_no_more_than_its_bound),
+        WITH_TWO(the_holder_acknowledges_its_job),
+        WITH_TWO(another_connection_of_this_node_may_acknowledge),
+        WITH_TWO(another_node_may_acknowledge),
+        WITH_TWO(a_holder_whose_time_is_over_cannot_take_the_job_from_the_next),
+        WITH_TWO(whoever_is_too_late_hears_it_over_any_connection_and_of_any_node),
+        WITH_TWO(a_stale_memory_of_somebody_else_does_not_hide_the_current_lease),
+        WITH_TWO(a_holder_is_held_to_its_own_also_where_another_found_nothing),
+        WITH_TWO(an_id_that_nobody_was_handed_is_not_found),
+        WITH_TWO(a_second_acknowledgement_is_not_found),
+        WITH_TWO(an_acknowledgement_that_the_store_did_not_get_can_be_repeated),
+        WITH_TWO(a_search_that_could_not_ask_everywhere_says_so),
+        WITH_TWO(remembers_no_more_than_its_bound),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,4 @@
 /* When the reconciler may work, and what it does after failures. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "node/queue/tests/fixtures/reconciler_fixture.h"
 
 /* ---- when it may ---- */
@@ -173,7 +167,6 @@ static void names_that_cannot_be_had_are_asked_for_in_the_next_walk(void **state
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(does_nothing_where_it_is_not_active),
         TEST(no_rate_is_no_reconciler),

@@ -1,14 +1,8 @@
 /* A job in the wrong place is mended after two looks, and a healthy one is left alone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-
 #include "base/crc16.h"
 #include "node/queue/tests/fixtures/reconciler_fixture.h"
+
+#include <stdio.h>
 
 /* ---- two looks, and a repair ---- */
 
@@ -177,27 +171,6 @@ static void the_lines_of_a_minute_are_counted_through_many_walks(void **state)
 static const struct settings_rule keep_one = {
     .pattern = {"t*", 2}, .settings = {.set = SETTING_BIT(DEAD_MAX), .dead_max = 1}};
 
-static void bury_two(const char *topic)
-{
-    for (const char *id = "ab"; *id; id++) {
-        struct consumer c = {0};
-        struct call bury = {0};
-
-        push(&f, topic, (char[]){*id, '\0'}, 0, 60000);
-        consume(&f, &c, topic, 1, 0);
-        delivered(&f, &c);
-        assert_int_equal(submit(&f, &bury, OP_BURY, topic, c.ids[0], c.stamps[0]), STATUS_OK);
-    }
-}
-
-static int64_t dead_of(const char *topic)
-{
-    struct call stats = {0};
-
-    assert_int_equal(submit(&f, &stats, OP_STATS, topic, "", 0), STATUS_OK);
-    return stats.dead;
-}
-
 static void a_new_limit_reaches_the_dead_of_a_topic_at_rest(void **state)
 {
     struct queue_options with_rule = fixture_options();
@@ -207,17 +180,19 @@ static void a_new_limit_reaches_the_dead_of_a_topic_at_rest(void **state)
     with_rule.audit_rate = 1000;
     queue_reload(f.q, &with_rule);
     queue_activate(f.q);
-    bury_two("t");
-    bury_two("other");
+    bury_one(&f, "t", "a");
+    bury_one(&f, "t", "b");
+    bury_one(&f, "other", "a");
+    bury_one(&f, "other", "b");
     fixture_advance(&f, 10 * RECONCILER_WALK_MS);
     assert_int_equal(memory_store_count(f.ms, OP_REPAIR), 0);
     with_rule.rules = &keep_one;
     with_rule.rule_count = 1;
     queue_reload(f.q, &with_rule);
-    assert_int_equal(dead_of("t"), 2);
+    assert_int_equal(stats_of(&f, "t").dead, 2);
     fixture_advance(&f, RECONCILER_WALK_MS + 1000);
-    assert_int_equal(dead_of("t"), 1);
-    assert_int_equal(dead_of("other"), 2);
+    assert_int_equal(stats_of(&f, "t").dead, 1);
+    assert_int_equal(stats_of(&f, "other").dead, 2);
     assert_int_equal(queue_stats(f.q)->pruned_jobs, 1);
     fixture_advance(&f, RECONCILER_WALK_MS);
     repairs = memory_store_count(f.ms, OP_REPAIR);
@@ -230,7 +205,8 @@ static void whoever_becomes_active_limits_what_was_left(void **state)
 {
     core.options.rules = &keep_one;
     core.options.rule_count = 1;
-    bury_two("t");
+    bury_one(&f, "t", "a");
+    bury_one(&f, "t", "b");
     fixture_advance(&f, 10 * RECONCILER_WALK_MS);
     assert_int_equal(count(OP_REPAIR), 2);
     reconciler_set_active(&r, false);
@@ -255,7 +231,6 @@ static void a_topic_that_cannot_be_limited_is_looked_at_all_the_same(void **stat
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(looks_twice_before_it_mends),
         TEST(what_heals_in_between_is_left_alone),

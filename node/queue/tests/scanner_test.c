@@ -1,34 +1,7 @@
 /* Due jobs are moved when they are due: never early, never by polling. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "node/queue/tests/fixtures/nodes_fixture.h"
 
 #include <stdio.h>
-
-#include "node/queue/tests/fixtures/queue_fixture.h"
-
-static struct fixture f;
-static struct consumer a;
-
-static int set_up(void **state)
-{
-    a = (struct consumer){0};
-    fixture_start_active(&f, 4);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture_end(&f);
-    return 0;
-}
-
-static unsigned long scans(void)
-{
-    return memory_store_count(f.ms, OP_SCAN);
-}
 
 static void moves_a_job_in_the_millisecond_it_is_due(void **state)
 {
@@ -74,8 +47,7 @@ static void hears_of_an_earlier_job_while_it_scans(void **state)
     fixture_advance(&f, 1000); /* all buckets are being scanned */
     call.op.in.push.delay_ms = 50;
     submit(&f, &call, OP_PUSH, "t", "1", 0);
-    memory_store_release(f.ms, 5); /* with a look at settings */
-    fixture_turn(&f);
+    fixture_release(&f, 5); /* with a look at settings */
     memory_store_unhold(f.ms);
     fixture_advance(&f, 50);
     assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
@@ -83,17 +55,15 @@ static void hears_of_an_earlier_job_while_it_scans(void **state)
 
 static void drains_a_burst_in_batches_without_waiting(void **state)
 {
-    struct call call = {0};
     unsigned long before;
 
     for (unsigned i = 0; i < 95; i++)
         push(&f, "t", "", 500, 5000);
     fixture_advance(&f, 499);
-    before = scans();
+    before = count(OP_SCAN);
     fixture_advance(&f, 1);
-    submit(&f, &call, OP_STATS, "t", "", 0);
-    assert_int_equal(call.ready, 95);
-    assert_int_equal(scans() - before, 10); /* the fixture's batch is 10 */
+    assert_int_equal(stats_of(&f, "t").ready, 95);
+    assert_int_equal(count(OP_SCAN) - before, 10); /* the fixture's batch is 10 */
     assert_int_equal(queue_stats(f.q)->move_lateness.total, 95);
 }
 
@@ -102,16 +72,15 @@ static void does_not_poll(void **state)
     unsigned long before;
 
     push(&f, "t", "1", 3600000, 5000);
-    before = scans();
+    before = count(OP_SCAN);
     fixture_advance(&f, 10000);
-    assert_int_equal(scans() - before, 4 * 10); /* each bucket's safety scan, once a second */
+    assert_int_equal(count(OP_SCAN) - before,
+                     4 * 10); /* each bucket's safety scan, once a second */
 }
 
 static void gives_a_job_again_when_it_was_not_acknowledged(void **state)
 {
-    push(&f, "t", "1", 0, 3000);
-    consume(&f, &a, "t", 1, 0);
-    delivered(&f, &a);
+    hand_out("t", "1", 3000);
     fixture_advance(&f, 5); /* the confirmation */
     fixture_advance(&f, 2999);
     assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
@@ -123,51 +92,35 @@ static void gives_a_job_again_when_it_was_not_acknowledged(void **state)
     delivered(&f, &a);
 }
 
-static void tries_again_when_a_scan_fails(void **state)
-{
-    push(&f, "t", "1", 500, 5000);
-    fixture_advance(&f, 499);
-    memory_store_fail(f.ms, 1, STATUS_STORE_ERROR, MEMORY_UNDONE);
-    fixture_advance(&f, 1);
-    assert_int_equal(state_of(&f, "t", "1"), JOB_DELAYED);
-    fixture_advance(&f, 1000);
-    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
-}
-
-static void does_not_rest_for_a_long_safety_interval_when_a_scan_fails(void **state)
-{
-    struct queue_options options = fixture_options();
-
-    options.scan_interval_ms = 60000;
-    queue_reload(f.q, &options);
-    push(&f, "t", "1", 500, 5000);
-    fixture_advance(&f, 499);
-    memory_store_fail(f.ms, 1, STATUS_UNAVAILABLE, MEMORY_UNDONE);
-    fixture_advance(&f, 1);
-    assert_int_equal(state_of(&f, "t", "1"), JOB_DELAYED);
-    fixture_advance(&f, 1000);
-    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
-}
-
-/* A Redis that has forgotten a script has it again with the next scan. */
+/* A Redis that has forgotten a script has it again with the next scan: it is soon, however long
+ * the safety interval is. */
 static void scans_soon_after_a_single_failure(void **state)
 {
-    push(&f, "t", "1", 500, 5000);
-    fixture_advance(&f, 499);
-    memory_store_fail(f.ms, 1, STATUS_UNAVAILABLE, MEMORY_UNDONE);
-    fixture_advance(&f, 1);
-    assert_int_equal(state_of(&f, "t", "1"), JOB_DELAYED);
-    fixture_advance(&f, 10);
-    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+    static const enum status statuses[] = {STATUS_STORE_ERROR, STATUS_UNAVAILABLE};
+    struct queue_options options = fixture_options();
+
+    for (unsigned i = 0; i < 4; i++) {
+        char id[] = {(char)('1' + i), '\0'};
+
+        options.scan_interval_ms = i < 2 ? 1000 : 60000;
+        queue_reload(f.q, &options);
+        push(&f, "t", id, 500, 5000);
+        fixture_advance(&f, 499);
+        memory_store_fail(f.ms, 1, statuses[i % 2], MEMORY_UNDONE);
+        fixture_advance(&f, 1);
+        assert_int_equal(state_of(&f, "t", id), JOB_DELAYED);
+        fixture_advance(&f, 10);
+        assert_int_equal(state_of(&f, "t", id), JOB_READY);
+    }
 }
 
 static void scans_less_and_less_often_while_it_fails(void **state)
 {
-    unsigned long before = memory_store_count(f.ms, OP_SCAN); /* of 4 buckets */
+    unsigned long before = count(OP_SCAN); /* of 4 buckets */
 
     memory_store_fail(f.ms, 1000000, STATUS_STORE_ERROR, MEMORY_UNDONE);
     fixture_advance(&f, 10000);
-    assert_in_range(memory_store_count(f.ms, OP_SCAN) - before, 4 * 35, 4 * 50);
+    assert_in_range(count(OP_SCAN) - before, 4 * 35, 4 * 50);
     memory_store_fail(f.ms, 0, STATUS_STORE_ERROR, MEMORY_UNDONE);
 }
 
@@ -187,8 +140,7 @@ static void scans_at_once_when_the_store_is_back(void **state)
     push(&f, "t", "1", 500, 5000);
     memory_store_take_down(f.ms);
     fixture_advance(&f, 700);
-    memory_store_bring_up(f.ms);
-    fixture_turn(&f);
+    fixture_bring_up(&f);
     assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
 }
 
@@ -205,32 +157,31 @@ static void an_inactive_node_moves_nothing(void **state)
 
 static void saying_twice_that_a_node_is_active_or_not_is_nothing(void **state)
 {
-    unsigned long scans = memory_store_count(f.ms, OP_SCAN);
+    unsigned long before = count(OP_SCAN);
 
     queue_activate(f.q);
     fixture_turn(&f);
-    assert_int_equal(memory_store_count(f.ms, OP_SCAN), scans);
+    assert_int_equal(count(OP_SCAN), before);
     queue_deactivate(f.q);
     queue_deactivate(f.q);
     fixture_advance(&f, 5000);
-    assert_int_equal(memory_store_count(f.ms, OP_SCAN), scans);
+    assert_int_equal(count(OP_SCAN), before);
 }
 
 static void a_node_that_stops_does_not_become_active(void **state)
 {
     struct call on_its_way = {0};
-    unsigned long scans;
+    unsigned long before;
 
     memory_store_hold(f.ms);
     submit(&f, &on_its_way, OP_PUSH, "t", "1", 0);
     fixture_stop(&f);
-    scans = memory_store_count(f.ms, OP_SCAN);
+    before = count(OP_SCAN);
     queue_activate(f.q);
     fixture_advance(&f, 5000);
     assert_false(f.is_stopped);
-    assert_int_equal(memory_store_count(f.ms, OP_SCAN), scans);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    assert_int_equal(count(OP_SCAN), before);
+    fixture_unhold(&f);
     assert_true(f.is_stopped);
 }
 
@@ -247,22 +198,8 @@ static void go_by(const struct settings_rule *rule)
 
 static void bury_some(unsigned count)
 {
-    for (unsigned i = 0; i < count; i++) {
-        struct call call = {0};
-
-        push(&f, "t", "", 0, 5000);
-        consume(&f, &a, "t", 1, 0);
-        assert_int_equal(submit(&f, &call, OP_BURY, "t", a.ids[0], a.stamps[0]), STATUS_OK);
-        delivered(&f, &a);
-    }
-}
-
-static int64_t count_dead(void)
-{
-    struct call call = {0};
-
-    submit(&f, &call, OP_STATS, "t", "", 0);
-    return call.dead;
+    for (unsigned i = 0; i < count; i++)
+        bury_one(&f, "t", "");
 }
 
 static void prunes_the_dead_as_the_rules_say_and_counts_them(void **state)
@@ -273,7 +210,7 @@ static void prunes_the_dead_as_the_rules_say_and_counts_them(void **state)
     go_by(&at_most_three);
     bury_some(8);
     fixture_advance(&f, 3000);
-    assert_int_equal(count_dead(), 3);
+    assert_int_equal(stats_of(&f, "t").dead, 3);
     assert_int_equal(queue_stats(f.q)->pruned_jobs, 5);
 }
 
@@ -287,11 +224,11 @@ static void after_a_reload_the_scan_goes_by_the_new_rules(void **state)
     go_by(&old);
     bury_some(8);
     fixture_advance(&f, 3000);
-    assert_int_equal(count_dead(), 6);
+    assert_int_equal(stats_of(&f, "t").dead, 6);
     go_by(&new);
     bury_some(1); /* the next event of the topic */
     fixture_advance(&f, 3000);
-    assert_int_equal(count_dead(), 2);
+    assert_int_equal(stats_of(&f, "t").dead, 2);
 }
 
 static void push_mortal(const struct job_rules *rules, int64_t ttl_ms)
@@ -325,28 +262,25 @@ static void counts_those_that_expire(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(moves_a_job_in_the_millisecond_it_is_due),
-        TEST(wakes_the_consumer_that_waits_for_it),
-        TEST(an_earlier_job_moves_the_timer_forward),
-        TEST(hears_of_an_earlier_job_while_it_scans),
-        TEST(drains_a_burst_in_batches_without_waiting),
-        TEST(does_not_poll),
-        TEST(gives_a_job_again_when_it_was_not_acknowledged),
-        TEST(tries_again_when_a_scan_fails),
-        TEST(does_not_rest_for_a_long_safety_interval_when_a_scan_fails),
-        TEST(scans_soon_after_a_single_failure),
-        TEST(scans_less_and_less_often_while_it_fails),
-        TEST(scans_at_once_when_the_store_is_back),
-        TEST(moves_what_is_due_soon_after_the_store_takes_writes_again),
-        TEST(an_inactive_node_moves_nothing),
-        TEST(saying_twice_that_a_node_is_active_or_not_is_nothing),
-        TEST(a_node_that_stops_does_not_become_active),
-        TEST(prunes_the_dead_as_the_rules_say_and_counts_them),
-        TEST(after_a_reload_the_scan_goes_by_the_new_rules),
-        TEST(counts_those_whose_tries_are_used_up),
-        TEST(counts_those_that_expire),
+        WITH_ACTIVE(moves_a_job_in_the_millisecond_it_is_due),
+        WITH_ACTIVE(wakes_the_consumer_that_waits_for_it),
+        WITH_ACTIVE(an_earlier_job_moves_the_timer_forward),
+        WITH_ACTIVE(hears_of_an_earlier_job_while_it_scans),
+        WITH_ACTIVE(drains_a_burst_in_batches_without_waiting),
+        WITH_ACTIVE(does_not_poll),
+        WITH_ACTIVE(gives_a_job_again_when_it_was_not_acknowledged),
+        WITH_ACTIVE(scans_soon_after_a_single_failure),
+        WITH_ACTIVE(scans_less_and_less_often_while_it_fails),
+        WITH_ACTIVE(scans_at_once_when_the_store_is_back),
+        WITH_ACTIVE(moves_what_is_due_soon_after_the_store_takes_writes_again),
+        WITH_ACTIVE(an_inactive_node_moves_nothing),
+        WITH_ACTIVE(saying_twice_that_a_node_is_active_or_not_is_nothing),
+        WITH_ACTIVE(a_node_that_stops_does_not_become_active),
+        WITH_ACTIVE(prunes_the_dead_as_the_rules_say_and_counts_them),
+        WITH_ACTIVE(after_a_reload_the_scan_goes_by_the_new_rules),
+        WITH_ACTIVE(counts_those_whose_tries_are_used_up),
+        WITH_ACTIVE(counts_those_that_expire),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

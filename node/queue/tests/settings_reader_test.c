@@ -1,15 +1,9 @@
 /* How a node comes to know the settings that Redis has. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-
 #include "base/crc16.h"
 #include "node/queue/tests/fixtures/settings_fixture.h"
 #include "node/queue/settings.h"
+
+#include <stdio.h>
 
 static void reads_what_is_there_when_the_store_comes_up(void **state)
 {
@@ -53,8 +47,7 @@ static void the_node_that_changes_them_knows_with_the_answer(void **state)
         (struct topic_settings){.set = SETTING_BIT(TTR), .ttr_ms = 77};
     submit(&f, &call, OP_CONFIGURE, "t", "", 0);
     assert_int_equal(settings_at(&f, "t").ttr_ms, 60000);
-    memory_store_release(f.ms, 1); /* not what is read because of the news */
-    fixture_turn(&f);
+    fixture_release(&f, 1); /* not what is read because of the news */
     assert_int_equal(settings_at(&f, "t").ttr_ms, 77);
     memory_store_unhold(f.ms);
 }
@@ -71,8 +64,7 @@ static void many_changes_of_a_topic_are_one_read_or_two(void **state)
     for (int i = 2; i <= 50; i++)
         set_ttr(&f, "t", i);
     fixture_turn(&other);
-    memory_store_unhold(other.ms);
-    fixture_turn(&other);
+    fixture_unhold(&other);
     assert_int_equal(settings_at(&other, "t").ttr_ms, 50);
     assert_int_equal(memory_store_count(other.ms, OP_SETTINGS) - before, 2);
 }
@@ -91,8 +83,7 @@ static void changes_of_very_many_topics_are_read_as_a_whole(void **state)
         set_ttr(&f, topic, 5);
     }
     fixture_turn(&other);
-    memory_store_unhold(other.ms);
-    fixture_turn(&other);
+    fixture_unhold(&other);
     for (int i = 0; i < count; i++) {
         snprintf(topic, sizeof(topic), "t%d", i);
         assert_int_equal(settings_at(&other, topic).ttr_ms, 5);
@@ -182,13 +173,11 @@ static void a_change_during_a_cut_is_known_when_the_store_is_back(void **state)
     set_ttr(&f, "gone", 5);
     set_ttr(&f, "other", 6);
     fixture_turn(&other);
-    memory_store_take_down(other.ms);
-    fixture_turn(&other);
+    fixture_take_down(&other);
     unset_ttr(&f, "gone");
     set_ttr(&f, "new", 7);
     assert_int_equal(settings_at(&other, "gone").ttr_ms, 5);
-    memory_store_bring_up(other.ms);
-    fixture_turn(&other);
+    fixture_bring_up(&other);
     assert_int_equal(settings_at(&other, "gone").ttr_ms, 60000);
     assert_int_equal(settings_at(&other, "other").ttr_ms, 6);
     assert_int_equal(settings_at(&other, "new").ttr_ms, 7);
@@ -215,8 +204,7 @@ static void asks_a_store_that_is_down_once_a_second_at_most(void **state)
     unsigned long before;
 
     turn_both();
-    memory_store_take_down(f.ms);
-    fixture_turn(&f);
+    fixture_take_down(&f);
     before = memory_store_count(f.ms, OP_SETTINGS);
     fixture_advance(&f, 60000);
     assert_in_range(memory_store_count(f.ms, OP_SETTINGS) - before, 1, 61);
@@ -237,20 +225,20 @@ static void without_wake_ups_the_settings_are_read_all_the_same(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define DEAF(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down_two)
     const struct CMUnitTest tests[] = {
-        TEST(reads_what_is_there_when_the_store_comes_up),
-        TEST(another_node_hears_of_a_change_at_once),
-        TEST(the_node_that_changes_them_knows_with_the_answer),
-        TEST(many_changes_of_a_topic_are_one_read_or_two),
-        TEST(changes_of_very_many_topics_are_read_as_a_whole),
-        TEST(a_change_that_could_not_be_read_is_read_again),
-        TEST(a_bucket_that_cannot_be_read_is_read_a_moment_later),
-        TEST(a_bucket_that_can_never_be_read_stops_no_other),
-        TEST(a_change_during_a_cut_is_known_when_the_store_is_back),
-        TEST(reads_a_bucket_a_second_for_what_it_did_not_hear_of),
-        TEST(asks_a_store_that_is_down_once_a_second_at_most),
-        TEST(without_wake_ups_the_settings_are_read_all_the_same),
+        DEAF(reads_what_is_there_when_the_store_comes_up),
+        DEAF(another_node_hears_of_a_change_at_once),
+        DEAF(the_node_that_changes_them_knows_with_the_answer),
+        DEAF(many_changes_of_a_topic_are_one_read_or_two),
+        DEAF(changes_of_very_many_topics_are_read_as_a_whole),
+        DEAF(a_change_that_could_not_be_read_is_read_again),
+        DEAF(a_bucket_that_cannot_be_read_is_read_a_moment_later),
+        DEAF(a_bucket_that_can_never_be_read_stops_no_other),
+        DEAF(a_change_during_a_cut_is_known_when_the_store_is_back),
+        DEAF(reads_a_bucket_a_second_for_what_it_did_not_hear_of),
+        DEAF(asks_a_store_that_is_down_once_a_second_at_most),
+        DEAF(without_wake_ups_the_settings_are_read_all_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

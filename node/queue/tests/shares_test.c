@@ -1,16 +1,11 @@
 /* The shares of nodes: fair, the same on all nodes, and none moves that need not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "base/tests/unit.h"
+#include "base/crc16.h"
+#include "node/queue/shares.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/crc16.h"
-#include "node/queue/shares.h"
 
 #define BUCKETS 64
 #define ALL     (BUCKETS * SHARES)

@@ -1,12 +1,6 @@
 /* Engines that share a store, with views that come late, in any order and not at all, nodes
  * that freeze, and links that break: every job is moved once, and in time when the nodes agree
  * again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "node/queue/tests/fixtures/sharing_fixture.h"
 
 #define SEEDS  20

@@ -1,10 +1,4 @@
 /* Where all nodes scan, the lead is about the reconciler alone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "node/queue/reconciler.h"
 #include "node/queue/tests/fixtures/sharing_fixture.h"
 
@@ -152,15 +146,15 @@ static void who_leads_already_shares_from_then_on(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_shared, tear_down)
+#define SHARED(name) cmocka_unit_test_setup_teardown(name, set_up_shared, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(all_scan_whoever_leads),
-        TEST(who_may_not_act_scans_on),
-        TEST(who_is_fenced_scans_on),
-        TEST(draining_does_not_wait_for_scans),
-        TEST(draining_waits_for_what_the_leader_alone_may_do),
-        TEST(the_leader_alone_mends),
-        TEST(who_leads_already_shares_from_then_on),
+        SHARED(all_scan_whoever_leads),
+        SHARED(who_may_not_act_scans_on),
+        SHARED(who_is_fenced_scans_on),
+        SHARED(draining_does_not_wait_for_scans),
+        SHARED(draining_waits_for_what_the_leader_alone_may_do),
+        SHARED(the_leader_alone_mends),
+        SHARED(who_leads_already_shares_from_then_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,15 +1,9 @@
 /* Engines that share a store: every job is moved once and in time, whoever comes and goes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-
 #include "base/crc16.h"
 #include "node/queue/engine.h"
 #include "node/queue/tests/fixtures/sharing_fixture.h"
+
+#include <stdio.h>
 
 #define TOPICS 120
 
@@ -426,7 +420,6 @@ static void before_the_first_call_nobody_scans(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(each_moves_what_is_due_in_its_own_topics_when_it_is_due),
         TEST(a_lock_is_taken_once_and_again_after_a_rest),

@@ -1,16 +1,8 @@
 /* A sweep takes the jobs that were there, in chunks, and says how far it came. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "node/queue/sweeps.h"
-#include "node/queue/tests/fixtures/queue_fixture.h"
+#include "node/queue/tests/fixtures/nodes_fixture.h"
 
 #define ALL_STATES (1u << JOB_DELAYED | 1u << JOB_READY | 1u << JOB_RESERVED | 1u << JOB_DEAD)
-
-static struct fixture f;
 
 /* A sweep and what came of it. */
 struct broom {
@@ -20,19 +12,6 @@ struct broom {
     uint64_t count;
     bool has_more;
 };
-
-static int set_up(void **state)
-{
-    fixture_start(&f, 4);
-    fixture_turn(&f);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture_end(&f);
-    return 0;
-}
 
 static void on_swept(struct sweep *sweep)
 {
@@ -70,24 +49,8 @@ static void push_many(unsigned count, int64_t delay_ms)
 
 static void bury_many(unsigned count)
 {
-    struct consumer c = {0};
-
-    push_many(count, 0);
-    for (unsigned i = 0; i < count; i++) {
-        struct call call = {0};
-
-        consume(&f, &c, "t", 1, 0);
-        assert_int_equal(submit(&f, &call, OP_BURY, "t", c.ids[0], c.stamps[0]), STATUS_OK);
-        delivered(&f, &c);
-    }
-}
-
-static struct call stats(void)
-{
-    struct call call = {0};
-
-    assert_int_equal(submit(&f, &call, OP_STATS, "t", "", 0), STATUS_OK);
-    return call;
+    for (unsigned i = 0; i < count; i++)
+        bury_one(&f, "t", "");
 }
 
 /* On a store that takes 30 ms for the first chunk of a purge. */
@@ -98,8 +61,7 @@ static void begin_slowly(struct broom *broom)
     memory_store_hold(f.ms);
     begin(broom, OP_PURGE, 1u << JOB_READY);
     fixture_advance(&f, 30);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
 }
 
 /* ---- sweeps that are done ---- */
@@ -113,8 +75,8 @@ static void purges_thousands_in_chunks(void **state)
     assert_int_equal(broom.status, STATUS_OK);
     assert_int_equal(broom.count, 3000);
     assert_false(broom.has_more);
-    assert_int_equal(stats().ready, 0);
-    assert_true(memory_store_count(f.ms, OP_PURGE) >= 6);
+    assert_int_equal(stats_of(&f, "t").ready, 0);
+    assert_true(count(OP_PURGE) >= 6);
 }
 
 static void purges_the_states_asked_for_and_no_other(void **state)
@@ -129,10 +91,10 @@ static void purges_the_states_asked_for_and_no_other(void **state)
     delivered(&f, &c);
     sweep(&broom, OP_PURGE, 1u << JOB_DELAYED | 1u << JOB_RESERVED);
     assert_int_equal(broom.count, 6);
-    assert_int_equal(stats().delayed, 0);
-    assert_int_equal(stats().reserved, 0);
-    assert_int_equal(stats().ready, 3);
-    assert_int_equal(stats().dead, 3);
+    assert_int_equal(stats_of(&f, "t").delayed, 0);
+    assert_int_equal(stats_of(&f, "t").reserved, 0);
+    assert_int_equal(stats_of(&f, "t").ready, 3);
+    assert_int_equal(stats_of(&f, "t").dead, 3);
     broom.done = 0;
     sweep(&broom, OP_PURGE, ALL_STATES);
     assert_int_equal(broom.count, 6);
@@ -146,7 +108,7 @@ static void an_empty_topic_is_swept_at_once(void **state)
     assert_int_equal(broom.status, STATUS_OK);
     assert_int_equal(broom.count, 0);
     assert_false(broom.has_more);
-    assert_int_equal(memory_store_count(f.ms, OP_PURGE), 0);
+    assert_int_equal(count(OP_PURGE), 0);
 }
 
 static void kicks_all_that_are_dead(void **state)
@@ -156,8 +118,8 @@ static void kicks_all_that_are_dead(void **state)
     bury_many(7);
     sweep(&broom, OP_KICK, 0);
     assert_int_equal(broom.count, 7);
-    assert_int_equal(stats().ready, 7);
-    assert_int_equal(stats().dead, 0);
+    assert_int_equal(stats_of(&f, "t").ready, 7);
+    assert_int_equal(stats_of(&f, "t").dead, 0);
 }
 
 static void kicks_those_that_died_in_a_time(void **state)
@@ -173,7 +135,7 @@ static void kicks_those_that_died_in_a_time(void **state)
     broom.sweep.before_ms = memory_store_now(f.ms);
     sweep(&broom, OP_KICK, 0);
     assert_int_equal(broom.count, 3);
-    assert_int_equal(stats().dead, 6);
+    assert_int_equal(stats_of(&f, "t").dead, 6);
 }
 
 static void ends_at_its_limit_and_says_that_there_is_more(void **state)
@@ -185,8 +147,8 @@ static void ends_at_its_limit_and_says_that_there_is_more(void **state)
     sweep(&broom, OP_PURGE, ALL_STATES);
     assert_int_equal(broom.count, 400);
     assert_true(broom.has_more);
-    assert_int_equal(stats().delayed, 0);
-    assert_int_equal(stats().ready, 200);
+    assert_int_equal(stats_of(&f, "t").delayed, 0);
+    assert_int_equal(stats_of(&f, "t").ready, 200);
     broom.done = 0;
     sweep(&broom, OP_PURGE, ALL_STATES);
     assert_int_equal(broom.count, 200);
@@ -218,7 +180,6 @@ static void at_its_limit_a_later_state_with_jobs_is_more(void **state)
 static void without_a_limit_takes_as_many_as_there_were(void **state)
 {
     struct broom broom = {0};
-    struct fixture other;
 
     fixture_join(&other, &f);
     fixture_turn(&other);
@@ -226,8 +187,7 @@ static void without_a_limit_takes_as_many_as_there_were(void **state)
     memory_store_hold(f.ms);
     begin(&broom, OP_PURGE, 1u << JOB_READY);
     for (unsigned i = 0; i < 20 && !broom.done; i++) {
-        memory_store_release(f.ms, 1);
-        fixture_turn(&f);
+        fixture_release(&f, 1);
         for (unsigned j = 0; j < 500; j++)
             push(&other, "t", "", 0, 5000);
     }
@@ -246,9 +206,8 @@ static void one_chunk_is_on_its_way_at_a_time(void **state)
     begin(&broom, OP_PURGE, 1u << JOB_READY);
     for (unsigned i = 1; !broom.done; i++) {
         assert_int_equal(memory_store_in_flight(f.ms), 1);
-        assert_int_equal(memory_store_count(f.ms, OP_PURGE), i);
-        memory_store_release(f.ms, 1);
-        fixture_turn(&f);
+        assert_int_equal(count(OP_PURGE), i);
+        fixture_release(&f, 1);
     }
     memory_store_unhold(f.ms);
     assert_int_equal(broom.count, 2000);
@@ -260,9 +219,9 @@ static void rests_for_as_long_as_a_chunk_took(void **state)
 
     begin_slowly(&broom);
     fixture_advance(&f, 29);
-    assert_int_equal(memory_store_count(f.ms, OP_PURGE), 1);
+    assert_int_equal(count(OP_PURGE), 1);
     fixture_advance(&f, 1);
-    assert_true(memory_store_count(f.ms, OP_PURGE) > 1);
+    assert_true(count(OP_PURGE) > 1);
     assert_int_equal(broom.count, 2000);
 }
 
@@ -277,7 +236,7 @@ static void one_that_is_cancelled_while_it_rests_ends_with_the_rest(void **state
     fixture_advance(&f, 30);
     assert_int_equal(broom.done, 1);
     assert_int_equal(broom.status, STATUS_CANCELLED);
-    assert_int_equal(memory_store_count(f.ms, OP_PURGE), 1);
+    assert_int_equal(count(OP_PURGE), 1);
 }
 
 static void a_cancelled_one_ends_with_the_chunk_on_its_way(void **state)
@@ -287,18 +246,16 @@ static void a_cancelled_one_ends_with_the_chunk_on_its_way(void **state)
     push_many(2000, 0);
     memory_store_hold(f.ms);
     begin(&broom, OP_PURGE, 1u << JOB_READY);
-    memory_store_release(f.ms, 1); /* the count; the first chunk is on its way */
-    fixture_turn(&f);
+    fixture_release(&f, 1); /* the count; the first chunk is on its way */
     queue_sweep_cancel(f.q, &broom.sweep);
     fixture_turn(&f);
     assert_int_equal(broom.done, 0);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(broom.done, 1);
     assert_int_equal(broom.status, STATUS_CANCELLED);
-    assert_int_equal(memory_store_count(f.ms, OP_PURGE), 1);
+    assert_int_equal(count(OP_PURGE), 1);
     assert_true(broom.count > 0);
-    assert_int_equal(stats().ready, 2000 - broom.count);
+    assert_int_equal(stats_of(&f, "t").ready, 2000 - broom.count);
 }
 
 static void one_that_is_cancelled_while_it_counts_what_is_left_says_so(void **state)
@@ -308,12 +265,10 @@ static void one_that_is_cancelled_while_it_counts_what_is_left_says_so(void **st
     push_many(1, 0);
     memory_store_hold(f.ms);
     begin(&broom, OP_PURGE, 1u << JOB_READY | 1u << JOB_DEAD);
-    memory_store_release(f.ms, 1); /* the chunk; who counts the dead is on his way */
-    fixture_turn(&f);
-    assert_int_equal(memory_store_count(f.ms, OP_STATS), 1);
+    fixture_release(&f, 1); /* the chunk; who counts the dead is on his way */
+    assert_int_equal(count(OP_STATS), 1);
     queue_sweep_cancel(f.q, &broom.sweep);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(broom.done, 1);
     assert_int_equal(broom.status, STATUS_CANCELLED);
     assert_int_equal(broom.count, 1);
@@ -327,16 +282,13 @@ static void a_lost_answer_is_unknown_and_what_went_before_is_counted(void **stat
     push_many(2000, 0);
     memory_store_hold(f.ms);
     begin(&broom, OP_PURGE, 1u << JOB_READY);
-    memory_store_release(f.ms, 1);
-    fixture_turn(&f);
-    memory_store_take_down(f.ms);
-    fixture_turn(&f);
+    fixture_release(&f, 1);
+    fixture_take_down(&f);
     assert_int_equal(broom.done, 1);
     assert_int_equal(broom.status, STATUS_UNKNOWN);
     memory_store_unhold(f.ms);
-    memory_store_bring_up(f.ms);
-    fixture_turn(&f);
-    second = 2000 - (uint64_t)stats().ready - broom.count;
+    fixture_bring_up(&f);
+    second = 2000 - (uint64_t)stats_of(&f, "t").ready - broom.count;
     assert_true(broom.count > 0);
     assert_true(second > 0 && second <= SWEEP_CHUNK);
 }
@@ -353,8 +305,7 @@ static void one_too_many_is_refused(void **state)
     fixture_turn(&f);
     assert_int_equal(brooms[SWEEPS_MAX].done, 1);
     assert_int_equal(brooms[SWEEPS_MAX].status, STATUS_TOO_MANY_SWEEPS);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     for (unsigned i = 0; i < SWEEPS_MAX; i++)
         assert_int_equal(brooms[i].status, STATUS_OK);
     sweep(&(struct broom){0}, OP_PURGE, ALL_STATES); /* there is room again */
@@ -434,28 +385,27 @@ static void the_engine_stops_when_the_rest_is_over(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(purges_thousands_in_chunks),
-        TEST(purges_the_states_asked_for_and_no_other),
-        TEST(an_empty_topic_is_swept_at_once),
-        TEST(kicks_all_that_are_dead),
-        TEST(kicks_those_that_died_in_a_time),
-        TEST(ends_at_its_limit_and_says_that_there_is_more),
-        TEST(at_its_limit_a_later_state_without_jobs_is_not_more),
-        TEST(at_its_limit_a_later_state_with_jobs_is_more),
-        TEST(without_a_limit_takes_as_many_as_there_were),
-        TEST(one_chunk_is_on_its_way_at_a_time),
-        TEST(rests_for_as_long_as_a_chunk_took),
-        TEST(one_that_is_cancelled_while_it_rests_ends_with_the_rest),
-        TEST(a_cancelled_one_ends_with_the_chunk_on_its_way),
-        TEST(one_that_is_cancelled_while_it_counts_what_is_left_says_so),
-        TEST(a_lost_answer_is_unknown_and_what_went_before_is_counted),
-        TEST(one_too_many_is_refused),
-        TEST(one_that_was_refused_can_still_be_cancelled),
-        TEST(refuses_what_makes_no_sense),
-        TEST(the_engine_stops_when_the_chunk_on_its_way_is_done),
-        TEST(the_engine_stops_when_the_rest_is_over),
+        WITH_ONE(purges_thousands_in_chunks),
+        WITH_ONE(purges_the_states_asked_for_and_no_other),
+        WITH_ONE(an_empty_topic_is_swept_at_once),
+        WITH_ONE(kicks_all_that_are_dead),
+        WITH_ONE(kicks_those_that_died_in_a_time),
+        WITH_ONE(ends_at_its_limit_and_says_that_there_is_more),
+        WITH_ONE(at_its_limit_a_later_state_without_jobs_is_not_more),
+        WITH_ONE(at_its_limit_a_later_state_with_jobs_is_more),
+        WITH_ONE(without_a_limit_takes_as_many_as_there_were),
+        WITH_ONE(one_chunk_is_on_its_way_at_a_time),
+        WITH_ONE(rests_for_as_long_as_a_chunk_took),
+        WITH_ONE(one_that_is_cancelled_while_it_rests_ends_with_the_rest),
+        WITH_ONE(a_cancelled_one_ends_with_the_chunk_on_its_way),
+        WITH_ONE(one_that_is_cancelled_while_it_counts_what_is_left_says_so),
+        WITH_ONE(a_lost_answer_is_unknown_and_what_went_before_is_counted),
+        WITH_ONE(one_too_many_is_refused),
+        WITH_ONE(one_that_was_refused_can_still_be_cancelled),
+        WITH_ONE(refuses_what_makes_no_sense),
+        WITH_ONE(the_engine_stops_when_the_chunk_on_its_way_is_done),
+        WITH_ONE(the_engine_stops_when_the_rest_is_over),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

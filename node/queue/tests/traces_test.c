@@ -1,10 +1,4 @@
 /* A history is read page after page, and told in order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "node/queue/tests/fixtures/histories_fixture.h"
 #include "node/queue/history.h"
 
@@ -54,8 +48,7 @@ static void ask_for_more_than_a_page(int64_t ms)
     memory_store_hold(f.ms);
     begin_trace("t", "1", 140);
     fixture_advance(&f, ms);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(told.done, 0);
     assert_int_equal(memory_store_count(f.ms, OP_TRACE), 1);
 }
@@ -144,7 +137,6 @@ static void the_stop_ends_a_question(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(what_came_late_is_told_in_order),
         TEST(tells_the_newest_up_to_the_limit),

@@ -1,11 +1,5 @@
 /* Which pops are refused when there are many, and of which clients. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "node/queue/tests/fixtures/waiters_fixture.h"
+#include "node/queue/tests/fixtures/nodes_fixture.h"
 
 #define PLACES 8
 
@@ -51,8 +45,7 @@ static void one_that_does_not_wait_needs_no_place(void **state)
     take_all_places("x");
     consume(&f, &a, "t", 1, 0);
     assert_int_equal(a.status, STATUS_NOT_FOUND);
-    push(&f, "t", "1", 0, 1000);
-    consume(&f, &a, "t", 1, 0);
+    begin_hand_out("t", "1", 1000);
     assert_got(&a, "1");
     delivered(&f, &a);
 }
@@ -147,8 +140,7 @@ static void a_job_for_one_that_gives_way_goes_to_another(void **state)
         wait_from("x", &many[i], "t");
     wait_from("y", &a, "t");
     assert_int_equal(many[0].status, STATUS_TOO_MANY_WAITERS);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_got(&many[1], "1");
     delivered(&f, &many[1]);
     assert_int_equal(a.done, 0);
@@ -174,25 +166,23 @@ static void those_who_ask_are_bounded_by_address_too(void **state)
     consume(&f, &a, "t", 1, 0);
     assert_int_equal(asking[0].status, STATUS_TOO_MANY_POPS);
     assert_int_equal(a.done, 0);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(a.status, STATUS_NOT_FOUND);
     assert_int_equal(asking[last - 1].status, STATUS_NOT_FOUND);
 }
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(one_that_does_not_wait_needs_no_place),
-        TEST(one_whose_topic_has_a_job_needs_no_place),
-        TEST(what_is_refused_is_waiting),
-        TEST(an_address_with_more_than_half_gives_way),
-        TEST(a_pop_has_a_place_for_each_topic),
-        TEST(nobody_gives_way_in_vain),
-        TEST(who_leaves_makes_room),
-        TEST(a_job_for_one_that_gives_way_goes_to_another),
-        TEST(those_who_ask_are_bounded_by_address_too),
+        WITH_ONE(one_that_does_not_wait_needs_no_place),
+        WITH_ONE(one_whose_topic_has_a_job_needs_no_place),
+        WITH_ONE(what_is_refused_is_waiting),
+        WITH_ONE(an_address_with_more_than_half_gives_way),
+        WITH_ONE(a_pop_has_a_place_for_each_topic),
+        WITH_ONE(nobody_gives_way_in_vain),
+        WITH_ONE(who_leaves_makes_room),
+        WITH_ONE(a_job_for_one_that_gives_way_goes_to_another),
+        WITH_ONE(those_who_ask_are_bounded_by_address_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,5 @@
 /* Consumers that wait for jobs so big that an answer has room for few. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "node/queue/tests/fixtures/waiters_fixture.h"
+#include "node/queue/tests/fixtures/nodes_fixture.h"
 
 /* Two of three have room in one answer. */
 static void push_bulky(const char *topic, const char *id)
@@ -43,13 +37,12 @@ static void those_who_had_no_room_are_served_next(void **state)
     memset(many, 0, sizeof(many));
     for (unsigned i = 0; i < 16; i++)
         push_bulky("t", "");
-    before = memory_store_count(f.ms, OP_POP);
+    before = count(OP_POP);
     memory_store_hold(f.ms);
     for (unsigned i = 0; i < 16; i++)
         consume(&f, &many[i], "t", 1, i % 2 ? 5000 : 0);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
-    assert_in_range(memory_store_count(f.ms, OP_POP) - before, 8, 16);
+    fixture_unhold(&f);
+    assert_in_range(count(OP_POP) - before, 8, 16);
     for (unsigned i = 0; i < 16; i++) {
         assert_int_equal(many[i].status, STATUS_OK);
         assert_true(i == 0 || many[i].stamps[0] > many[i - 1].stamps[0]);
@@ -79,8 +72,7 @@ static void let_the_time_of_a_end_while_it_is_popped_for(void)
 static void one_whose_time_ends_is_not_sent_home_from_jobs_that_had_no_room(void **state)
 {
     let_the_time_of_a_end_while_it_is_popped_for();
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_got(&b, "2");
     assert_got(&a, "4");
     delivered(&f, &a);
@@ -93,8 +85,7 @@ static void it_is_sent_home_a_moment_later_if_they_are_gone(void **state)
 
     let_the_time_of_a_end_while_it_is_popped_for();
     submit(&f, &cancel, OP_CANCEL, "t", "4", 0);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(cancel.status, STATUS_OK);
     assert_int_equal(a.done, 0);
     fixture_advance(&f, 100);
@@ -113,8 +104,7 @@ static void hears_news_that_overtake_an_answer(void **state)
     call.op.in.push.body = BYTES("x");
     submit(&f, &call, OP_PUSH, "t", "1", 0); /* the news come at once */
     assert_false(call.is_done);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_true(call.is_done);
     assert_got(&a, "1");
     delivered(&f, &a);
@@ -122,13 +112,12 @@ static void hears_news_that_overtake_an_answer(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(one_that_asks_for_many_is_given_what_has_room),
-        TEST(those_who_had_no_room_are_served_next),
-        TEST(one_whose_time_ends_is_not_sent_home_from_jobs_that_had_no_room),
-        TEST(it_is_sent_home_a_moment_later_if_they_are_gone),
-        TEST(hears_news_that_overtake_an_answer),
+        WITH_ONE(one_that_asks_for_many_is_given_what_has_room),
+        WITH_ONE(those_who_had_no_room_are_served_next),
+        WITH_ONE(one_whose_time_ends_is_not_sent_home_from_jobs_that_had_no_room),
+        WITH_ONE(it_is_sent_home_a_moment_later_if_they_are_gone),
+        WITH_ONE(hears_news_that_overtake_an_answer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

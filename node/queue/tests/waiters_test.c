@@ -1,19 +1,12 @@
 /* Consumers that wait: nobody is forgotten, and all are served in their turn. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "node/queue/tests/fixtures/waiters_fixture.h"
+#include "node/queue/tests/fixtures/nodes_fixture.h"
 
 static void one_that_does_not_wait_is_answered_while_others_pop(void **state)
 {
     memory_store_hold(f.ms);
     consume(&f, &a, "t", 1, 5000);
     consume(&f, &b, "t", 1, 0);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(a.done, 0);
     assert_int_equal(b.status, STATUS_NOT_FOUND);
 }
@@ -84,7 +77,7 @@ static void does_not_settle_for_less_while_the_better_topic_is_in_doubt(void **s
     memory_store_hold(f.ms);
     consume(&f, &a, "high", 1, 5000); /* in flight: finds nothing */
     consume(&f, &b, "high,low", 1, 5000);
-    assert_int_equal(memory_store_count(f.ms, OP_POP), 1);
+    assert_int_equal(count(OP_POP), 1);
     queue_pop_cancel(f.q, &a.pop);
     push_while_held("high", "h");
     fixture_turn(&f);
@@ -123,13 +116,12 @@ static void makes_few_pops_for_many_consumers(void **state)
 
     for (unsigned i = 0; i < 40; i++)
         push(&f, "t", "", 0, 5000);
-    before = memory_store_count(f.ms, OP_POP);
+    before = count(OP_POP);
     memory_store_hold(f.ms);
     for (unsigned i = 0; i < 40; i++)
         consume(&f, &many[i], "t", 1, 5000);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
-    assert_int_equal(memory_store_count(f.ms, OP_POP) - before, 6); /* 1, 2, 4, .. */
+    fixture_unhold(&f);
+    assert_int_equal(count(OP_POP) - before, 6); /* 1, 2, 4, .. */
     for (unsigned i = 0; i < 40; i++) {
         assert_int_equal(many[i].status, STATUS_OK);
         delivered(&f, &many[i]);
@@ -141,13 +133,13 @@ static void does_not_ask_a_topic_that_is_known_to_be_empty(void **state)
     unsigned long before;
 
     consume(&f, &a, "t", 1, 60000);
-    before = memory_store_count(f.ms, OP_POP);
+    before = count(OP_POP);
     consume(&f, &b, "t", 1, 60000);
-    assert_int_equal(memory_store_count(f.ms, OP_POP), before);
+    assert_int_equal(count(OP_POP), before);
     queue_pop_cancel(f.q, &b.pop);
     fixture_advance(&f, 1000);
     consume(&f, &b, "t", 1, 60000); /* it is not trusted for ever */
-    assert_int_equal(memory_store_count(f.ms, OP_POP), before + 1);
+    assert_int_equal(count(OP_POP), before + 1);
 }
 
 static void gives_as_many_as_were_asked_for(void **state)
@@ -190,21 +182,20 @@ static void stopping_answers_everybody(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(hands_over_what_is_ready),
-        TEST(answers_at_once_when_it_may_not_wait),
-        TEST(waits_until_a_job_is_pushed),
-        TEST(waits_no_longer_than_it_was_told),
-        TEST(prefers_the_topic_named_first),
-        TEST(does_not_settle_for_less_while_the_better_topic_is_in_doubt),
-        TEST(one_that_does_not_wait_is_answered_while_others_pop),
-        TEST(takes_a_topic_named_twice_for_one),
-        TEST(serves_in_the_order_of_arrival),
-        TEST(makes_few_pops_for_many_consumers),
-        TEST(does_not_ask_a_topic_that_is_known_to_be_empty),
-        TEST(gives_as_many_as_were_asked_for),
-        TEST(refuses_what_it_does_not_understand),
+        WITH_ONE(hands_over_what_is_ready),
+        WITH_ONE(answers_at_once_when_it_may_not_wait),
+        WITH_ONE(waits_until_a_job_is_pushed),
+        WITH_ONE(waits_no_longer_than_it_was_told),
+        WITH_ONE(prefers_the_topic_named_first),
+        WITH_ONE(does_not_settle_for_less_while_the_better_topic_is_in_doubt),
+        WITH_ONE(one_that_does_not_wait_is_answered_while_others_pop),
+        WITH_ONE(takes_a_topic_named_twice_for_one),
+        WITH_ONE(serves_in_the_order_of_arrival),
+        WITH_ONE(makes_few_pops_for_many_consumers),
+        WITH_ONE(does_not_ask_a_topic_that_is_known_to_be_empty),
+        WITH_ONE(gives_as_many_as_were_asked_for),
+        WITH_ONE(refuses_what_it_does_not_understand),
         cmocka_unit_test(stopping_answers_everybody),
     };
 

@@ -1,13 +1,7 @@
 /* Consumers that leave, and a store that fails: nothing is lost, nobody starves. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "node/queue/tests/fixtures/nodes_fixture.h"
 
 #include <stdio.h>
-
-#include "node/queue/tests/fixtures/waiters_fixture.h"
 
 static void cancelling_a_waiting_consumer_costs_nothing(void **state)
 {
@@ -30,8 +24,7 @@ static void a_job_popped_for_one_who_left_goes_to_the_next_without_a_try(void **
     queue_pop_cancel(f.q, &a.pop);
     fixture_turn(&f);
     assert_int_equal(a.status, STATUS_CANCELLED);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
     consume(&f, &b, "t", 1, 0);
     assert_got(&b, "1"); /* still first in line */
@@ -46,9 +39,8 @@ static void a_consumer_is_never_popped_for_twice_at_a_time(void **state)
     push(&f, "u", "2", 0, 5000);
     memory_store_hold(f.ms);
     consume(&f, &a, "t,u", 1, 5000);
-    assert_int_equal(memory_store_count(f.ms, OP_POP), 1);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    assert_int_equal(count(OP_POP), 1);
+    fixture_unhold(&f);
     assert_got(&a, "1");
     assert_int_equal(state_of(&f, "u", "2"), JOB_READY);
     delivered(&f, &a);
@@ -92,8 +84,7 @@ static void one_far_back_in_the_line_is_not_kept_from_its_other_topic(void **sta
     memory_store_hold(f.ms);
     fill_the_line_at_high(crowd, 70);
     consume(&f, &a, "high,low", 1, 60000);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_got(&a, "l");
     delivered(&f, &a);
 }
@@ -106,8 +97,7 @@ static void one_far_back_that_does_not_wait_is_answered(void **state)
     fill_the_line_at_high(crowd, 70);
     consume(&f, &a, "high,low", 1, 0);
     consume(&f, &b, "low,high", 64, 0);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(a.status, STATUS_NOT_FOUND);
     assert_int_equal(b.status, STATUS_NOT_FOUND);
 }
@@ -129,9 +119,8 @@ static void one_that_a_topic_blocks_is_released_when_the_topic_fails(void **stat
     memory_store_hold(f.ms);
     consume(&f, &a, "sick", 1, 60000);
     consume(&f, &b, "sick,low", 1, 60000);
-    assert_int_equal(memory_store_count(f.ms, OP_POP), 1);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    assert_int_equal(count(OP_POP), 1);
+    fixture_unhold(&f);
     assert_got(&b, "l");
     delivered(&f, &b);
 }
@@ -160,8 +149,7 @@ static void a_pop_that_waits_for_the_store_is_dropped_with_its_last_consumer(voi
     assert_int_equal(a.status, STATUS_CANCELLED);
 
     consume(&f, &a, "t", 1, 60000); /* the next is served all the same */
-    memory_store_bring_up(f.ms);
-    fixture_turn(&f);
+    fixture_bring_up(&f);
     push(&f, "t", "1", 0, 5000);
     assert_got(&a, "1");
     delivered(&f, &a);
@@ -178,48 +166,42 @@ static void one_whose_time_is_over_does_not_wait_long_for_a_silent_store(void **
     fixture_advance(&f, 100);
     assert_int_equal(a.done, 1);
     assert_int_equal(a.status, STATUS_NOT_FOUND);
-    memory_store_unhold(f.ms);
-    fixture_turn(&f);
+    fixture_unhold(&f);
     assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
     assert_int_equal(a.done, 1);
 }
 
 static void looks_again_after_the_store_was_away(void **state)
 {
-    struct fixture other;
-
     consume(&f, &a, "t", 1, 60000);
     fixture_join(&other, &f);
     fixture_turn(&other);
-    memory_store_take_down(f.ms);
-    fixture_turn(&f);
+    fixture_take_down(&f);
     push(&other, "t", "1", 0, 5000); /* f does not hear of it */
     fixture_end(&other);
     fixture_turn(&f);
     assert_int_equal(a.done, 0);
-    memory_store_bring_up(f.ms);
-    fixture_turn(&f);
+    fixture_bring_up(&f);
     assert_got(&a, "1");
     delivered(&f, &a);
 }
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(cancelling_a_waiting_consumer_costs_nothing),
-        TEST(a_job_popped_for_one_who_left_goes_to_the_next_without_a_try),
-        TEST(a_consumer_is_never_popped_for_twice_at_a_time),
-        TEST(keeps_waiting_through_a_failure_of_the_store),
-        TEST(asks_again_by_itself_after_a_failure),
-        TEST(one_far_back_in_the_line_is_not_kept_from_its_other_topic),
-        TEST(one_far_back_that_does_not_wait_is_answered),
-        TEST(a_sick_topic_does_not_starve_the_next),
-        TEST(one_that_a_topic_blocks_is_released_when_the_topic_fails),
-        TEST(tells_a_consumer_that_does_not_wait_of_the_failure),
-        TEST(a_pop_that_waits_for_the_store_is_dropped_with_its_last_consumer),
-        TEST(one_whose_time_is_over_does_not_wait_long_for_a_silent_store),
-        TEST(looks_again_after_the_store_was_away),
+        WITH_ONE(cancelling_a_waiting_consumer_costs_nothing),
+        WITH_ONE(a_job_popped_for_one_who_left_goes_to_the_next_without_a_try),
+        WITH_ONE(a_consumer_is_never_popped_for_twice_at_a_time),
+        WITH_ONE(keeps_waiting_through_a_failure_of_the_store),
+        WITH_ONE(asks_again_by_itself_after_a_failure),
+        WITH_ONE(one_far_back_in_the_line_is_not_kept_from_its_other_topic),
+        WITH_ONE(one_far_back_that_does_not_wait_is_answered),
+        WITH_ONE(a_sick_topic_does_not_starve_the_next),
+        WITH_ONE(one_that_a_topic_blocks_is_released_when_the_topic_fails),
+        WITH_ONE(tells_a_consumer_that_does_not_wait_of_the_failure),
+        WITH_ONE(a_pop_that_waits_for_the_store_is_dropped_with_its_last_consumer),
+        WITH_ONE(one_whose_time_is_over_does_not_wait_long_for_a_silent_store),
+        WITH_ONE(looks_again_after_the_store_was_away),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

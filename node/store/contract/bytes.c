@@ -24,36 +24,33 @@ static void lead_through_life(struct bytes topic, struct bytes id, struct bytes 
     op.id = id;
     op.in.push.body = body;
     op.in.push.delay_ms = 1;
-    op = run(op);
-    assert_status(op, OK);
+    op = run_well(op);
     wait_until(op.out.push.due_ms);
-    assert_status(run(scan_it), OK);
+    run_well(scan_it);
     for (unsigned i = 0; i < 2; i++) {
         struct op get_it = {.verb = OP_GET, .topic = topic, .id = id};
         enum op_verb next = i == 0 ? OP_RETURN : OP_DELIVERED;
 
-        get_it = run(get_it);
-        assert_status(get_it, OK);
+        get_it = run_well(get_it);
         assert_int_equal(get_it.out.row.job.state, JOB_READY);
         assert_bytes(get_it.out.row.job.body, body);
         job = pop_one_of(topic);
         assert_bytes(job.id, id);
         assert_bytes(job.body, body);
         lease = (struct lease){.id = job.id, .stamp = job.stamp};
-        op = run((struct op){
+        op = run_well((struct op){
             .verb = next, .topic = topic, .in.leases = {.items = &lease, .count = 1}});
-        assert_status(op, OK);
         assert_int_equal(op.out.leases.stale, 0);
     }
     op = lease_op(OP_RELEASE, &job);
     op.topic = topic;
-    assert_status(run(op), OK);
+    run_well(op);
     job = pop_one_of(topic);
     assert_bytes(job.body, body);
     assert_int_equal(job.tries, 1);
     op = lease_op(OP_ACK, &job);
     op.topic = topic;
-    assert_status(run(op), OK);
+    run_well(op);
     assert_counts(topic, 0, 0, 0);
 }
 
@@ -74,8 +71,7 @@ static struct op push_body(const char *id, struct bytes body)
     struct op op = push_op(TOPIC, id);
 
     op.in.push.body = body;
-    op = run(op);
-    assert_status(op, OK);
+    op = run_well(op);
     return op;
 }
 
@@ -199,7 +195,7 @@ static void a_big_body_goes_with_its_job(void **state)
 
         op.in.push.body = big;
         op.in.push.ttr_ms = way == 2 ? 0 : TTR_MS;
-        assert_status(run(op), OK);
+        run_well(op);
         end_by(way);
         assert_gone("a");
         push_body("a", BODY);
@@ -277,7 +273,7 @@ static void topics_may_have_up_to_200_bytes_and_do_not_mix(void **state)
     memset(name, 'y', sizeof(name));
     lead_through_life(bytes_of(name, sizeof(name)), BYTES("a"), BODY);
     for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
-        assert_status(run(push_op(bytes_of_text(names[i]), names[i])), OK);
+        run_well(push_op(bytes_of_text(names[i]), names[i]));
     for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
         struct bytes topic = bytes_of_text(names[i]);
 
@@ -286,7 +282,6 @@ static void topics_may_have_up_to_200_bytes_and_do_not_mix(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(bodies_of_every_length_and_byte_live_unchanged),
     TEST(big_and_small_bodies_are_popped_together),

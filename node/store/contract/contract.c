@@ -169,12 +169,17 @@ struct op push(const char *id)
     return run_well(push_op(TOPIC, id));
 }
 
-struct op push_delayed(const char *id, int64_t delay_ms)
+struct op push_delayed_in(struct bytes topic, const char *id, int64_t delay_ms)
 {
-    struct op op = push_op(TOPIC, id);
+    struct op op = push_op(topic, id);
 
     op.in.push.delay_ms = delay_ms;
     return run_well(op);
+}
+
+struct op push_delayed(const char *id, int64_t delay_ms)
+{
+    return push_delayed_in(TOPIC, id, delay_ms);
 }
 
 struct op push_ttr(const char *id, int64_t ttr_ms)
@@ -385,11 +390,16 @@ void assert_counts(struct bytes topic, int delayed, int ready, int reserved)
     assert_int_equal(op.out.stats.dead, 0);
 }
 
+void assert_popped(const struct op *op, unsigned count, const char *const *ids)
+{
+    for (unsigned i = 0; i < count && i < op->out.pop.count; i++)
+        assert_bytes(op->out.pop.jobs[i].id, bytes_of_text(ids[i]));
+    assert_int_equal(op->out.pop.count, count);
+}
+
 void assert_ready(unsigned count, const char *const *ids)
 {
     struct op op = pop(BATCH_MAX);
 
-    for (unsigned i = 0; i < count && i < op.out.pop.count; i++)
-        assert_bytes(op.out.pop.jobs[i].id, bytes_of_text(ids[i]));
-    assert_int_equal(op.out.pop.count, count);
+    assert_popped(&op, count, ids);
 }

@@ -17,12 +17,7 @@
 #ifndef DUEQ_NODE_STORE_CONTRACT_CONTRACT_H
 #define DUEQ_NODE_STORE_CONTRACT_CONTRACT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "base/tests/unit.h"
 #include "node/store/store.h"
 
 /* With 4 buckets, TOPIC and OTHER share one, ELSEWHERE and MARKER have their own. */
@@ -61,6 +56,8 @@ struct contract_part {
     size_t count;
 };
 
+#define TEST(name) cmocka_unit_test(name)
+
 extern const struct contract_part contract_pushes, contract_places, contract_leases;
 extern const struct contract_part contract_owners, contract_scans, contract_orphans;
 extern const struct contract_part contract_events, contract_bytes, contract_topics;
@@ -96,6 +93,7 @@ struct op id_op(enum op_verb verb, const char *id);
 struct op push(const char *id);
 struct op push_delayed(const char *id, int64_t delay_ms);
 struct op push_ttr(const char *id, int64_t ttr_ms);
+struct op push_delayed_in(struct bytes topic, const char *id, int64_t delay_ms);
 struct op pop(unsigned count);
 struct job pop_one(void);
 struct job pop_one_of(struct bytes topic);
@@ -112,6 +110,23 @@ struct op delivered_for(const struct job *job, int64_t ttr_ms); /* instead of it
 struct op kept(const struct job *jobs, unsigned count);
 struct op returned(const struct job *jobs, unsigned count);
 struct op cancel(const char *id);
+
+/* So many jobs at once, with the names numbered(first) and on. Or they are cancelled. */
+void push_numbered(struct bytes topic, unsigned first, unsigned count, int64_t delay_ms);
+void cancel_numbered(struct bytes topic, unsigned first, unsigned count);
+const char *numbered(unsigned i); /* i < NUMBERS; names are in the order of numbers */
+#define NUMBERS 10000
+
+/* "a", "b", ... in TOPIC, one after the other; popped, too, where nothing else is ready. */
+void push_letters(unsigned count);
+const struct job *reserve_letters(unsigned count);
+
+/* Pushed and popped; nothing else may be ready. */
+struct job reserve(struct op op);
+
+/* With a body of LARGE_BYTES, which a script keeps apart. */
+struct op large_op(const char *id);
+#define LARGE_BYTES 4096
 
 /* With rules; in TOPIC, and successful. */
 struct op push_ruled(const char *id, struct job_rules rules);
@@ -166,6 +181,12 @@ void assert_dead(const char *id, enum death death);
 void assert_gone(const char *id);
 void assert_counts(struct bytes topic, int delayed, int ready, int reserved); /* none dead */
 void assert_all_counts(int delayed, int ready, int reserved, int dead);       /* of TOPIC */
+
+/* These ids, in this order, are what was popped. */
+void assert_popped(const struct op *op, unsigned count, const char *const *ids);
+#define ASSERT_POPPED(op, ...)                                                   \
+    assert_popped(&(op), sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *), \
+                  (const char *[]){__VA_ARGS__})
 
 /* These ids, in this order, are all that is ready in TOPIC. They are popped. */
 void assert_ready(unsigned count, const char *const *ids);

@@ -1,8 +1,6 @@
 /* The dead as a whole: kicked, purged, and deleted when they are too many or too old. */
 #include "node/store/contract/whole.h"
 
-#include <stdio.h>
-
 static const char *const abc[] = {"a", "b", "c"};
 
 /* ---- kick ---- */
@@ -42,8 +40,7 @@ static void a_kicked_job_begins_anew(void **state)
     rules.priority = 7;
     op.in.push.rules = rules;
     op.in.push.ttl_ms = FAR_MS;
-    run_well(op);
-    job = pop_one();
+    job = reserve(op);
     assert_status(bury(&job), OK);
     op = kick(1);
     job = get("a");
@@ -145,31 +142,12 @@ static void ready_jobs_are_purged_in_the_order_of_their_service(void **state)
 }
 
 #define TOMBSTONES_MAX 1100 /* more than a purge looks at */
-static struct op tombstones[TOMBSTONES_MAX];
-
-static void push_tombstones(unsigned count)
-{
-    assert_true(count <= TOMBSTONES_MAX);
-    for (unsigned i = 0; i < count; i++)
-        tombstones[i] = push_op(TOPIC, "");
-    run_all(tombstones, count);
-}
-
-/* They are tombstones from here on. */
-static void cancel_tombstones(unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        tombstones[i] =
-            (struct op){.verb = OP_CANCEL, .topic = TOPIC, .id = tombstones[i].out.push.id};
-    run_all(tombstones, count);
-}
 
 static void a_purge_goes_through_tombstones_at_once(void **state)
 {
-    push_tombstones(150);
-    push("a");
-    push("b");
-    cancel_tombstones(150);
+    push_numbered(TOPIC, 0, 150, 0);
+    push_letters(2);
+    cancel_numbered(TOPIC, 0, 150);
     assert_int_equal(purge(JOB_READY, 1).out.chunk.count, 1);
     assert_gone("a");
     ASSERT_READY("b");
@@ -181,8 +159,7 @@ static void tombstones_are_not_more_to_purge(void **state)
 
     push_delayed("delayed", 60000);
     push_ranked("urgent", 1);
-    push("a");
-    push("b");
+    push_letters(2);
     cancel("b");
     op = purge(JOB_READY, 1);
     assert_int_equal(op.out.chunk.count, 1);
@@ -203,8 +180,8 @@ static void a_topic_that_a_purge_ends_has_no_more_to_purge(void **state)
     struct op op;
 
     push("a");
-    push_tombstones(TOMBSTONES_MAX);
-    cancel_tombstones(TOMBSTONES_MAX);
+    push_numbered(TOPIC, 0, TOMBSTONES_MAX, 0);
+    cancel_numbered(TOPIC, 0, TOMBSTONES_MAX);
     op = purge(JOB_READY, 1);
     assert_int_equal(op.out.chunk.count, 1);
     assert_false(op.out.chunk.has_more);
@@ -223,10 +200,7 @@ static void a_purge_takes_the_dead_of_a_time(void **state)
 
 static void what_is_purged_can_be_pushed_again(void **state)
 {
-    static char body[4096];
-    struct op op = push_op(TOPIC, "a");
-
-    op.in.push.body = bytes_of(body, sizeof(body));
+    struct op op = large_op("a");
     op.in.push.ttl_ms = FAR_MS;
     run_well(op);
     assert_int_equal(purge(JOB_READY, 10).out.chunk.count, 1);
@@ -250,13 +224,10 @@ static void the_purge_of_the_last_job_ends_its_topic(void **state)
 
 static void many_are_purged_chunk_by_chunk(void **state)
 {
-    static struct op ops[2500];
     unsigned purged = 0;
     struct op op;
 
-    for (unsigned i = 0; i < 2500; i++)
-        ops[i] = push_op(TOPIC, "");
-    run_all(ops, 2500);
+    push_numbered(TOPIC, 0, 2500, 0);
     do {
         op = purge(JOB_READY, OP_CHUNK_MAX);
         assert_in_range(op.out.chunk.count, 0, OP_CHUNK_MAX);
@@ -413,14 +384,10 @@ static void a_scan_lets_no_more_go_than_its_limit(void **state)
 
 static void what_is_let_go_leaves_nothing_behind(void **state)
 {
-    static char body[4096];
-    struct op op = push_op(TOPIC, "a");
+    struct op op = large_op("a");
     struct job job;
-
-    op.in.push.body = bytes_of(body, sizeof(body));
     op.in.push.ttl_ms = FAR_MS;
-    run_well(op);
-    job = pop_one();
+    job = reserve(op);
     assert_status(bury(&job), OK);
     set_dead_age(1);
     wait_until(look("a").place_ms + 2);
@@ -430,7 +397,6 @@ static void what_is_let_go_leaves_nothing_behind(void **state)
     assert_bytes(get("a").body, BODY);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(the_oldest_dead_are_kicked_first),
     TEST(a_kick_of_none_is_no_error),

@@ -26,10 +26,8 @@ static void an_event_at_the_same_time_as_the_first_is_not_told(void **state)
 /* Each may have another node that scans it. */
 static void other_topics_of_the_bucket_do_not_matter(void **state)
 {
-    struct op op = push_op(OTHER, "a");
-
-    op.in.push.delay_ms = FAR_MS - 1000;
-    assert_int_equal(run(op).wait_ms, FAR_MS - 1000 + BEGUN_MS);
+    assert_int_equal(push_delayed_in(OTHER, "a", FAR_MS - 1000).wait_ms,
+                     FAR_MS - 1000 + BEGUN_MS);
     assert_int_equal(push_delayed("a", FAR_MS).wait_ms, FAR_MS + BEGUN_MS);
 }
 
@@ -117,8 +115,7 @@ static void the_first_ready_job_is_announced_once(void **state)
 
 static void a_list_that_is_not_emptied_stays_quiet(void **state)
 {
-    push("a");
-    push("b");
+    push_letters(2);
     pop_one();
     push("c");
     assert_int_equal(wake_ups(TOPIC), 1);
@@ -127,8 +124,8 @@ static void a_list_that_is_not_emptied_stays_quiet(void **state)
 static void each_topic_is_announced_for_itself(void **state)
 {
     push("a");
-    assert_status(run(push_op(OTHER, "a")), OK);
-    assert_status(run(push_op(ELSEWHERE, "a")), OK);
+    run_well(push_op(OTHER, "a"));
+    run_well(push_op(ELSEWHERE, "a"));
     assert_int_equal(wake_ups(TOPIC), 1);
     assert_int_equal(wake_ups(OTHER), 1);
     assert_int_equal(wake_ups(ELSEWHERE), 1);
@@ -155,11 +152,9 @@ static void a_scan_into_a_list_with_jobs_is_quiet(void **state)
 
 static void a_scan_announces_all_topics_it_woke(void **state)
 {
-    struct op other = push_op(OTHER, "b");
-
     push_delayed("a", SOON_MS);
-    other.in.push.delay_ms = SOON_MS;
-    assert_int_equal(scan_at(run(other).out.push.due_ms).out.scan.moved, 2);
+    assert_int_equal(
+        scan_at(push_delayed_in(OTHER, "b", SOON_MS).out.push.due_ms).out.scan.moved, 2);
     assert_int_equal(wake_ups(TOPIC), 1);
     assert_int_equal(wake_ups(OTHER), 1);
 }
@@ -174,13 +169,20 @@ static void an_expired_reservation_is_announced(void **state)
 
 static void what_comes_back_into_an_empty_list_is_announced(void **state)
 {
-    struct job job = (push("a"), pop_one());
+    static const uint32_t priorities[] = {RULES_PRIORITY_DEFAULT, 5};
 
-    returned(&job, 1);
-    assert_int_equal(wake_ups(TOPIC), 2);
-    job = pop_one();
-    assert_status(release(&job, 0), OK);
-    assert_int_equal(wake_ups(TOPIC), 3);
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned before = wake_ups(TOPIC);
+        struct job job = (push_ranked("a", priorities[i]), pop_one());
+
+        returned(&job, 1);
+        assert_int_equal(wake_ups(TOPIC), before + 2);
+        job = pop_one();
+        assert_status(release(&job, 0), OK);
+        assert_int_equal(wake_ups(TOPIC), before + 3);
+        job = pop_one();
+        assert_status(ack(&job), OK);
+    }
 }
 
 static void what_comes_back_to_other_jobs_is_quiet(void **state)
@@ -222,7 +224,6 @@ static void after_an_empty_pop_the_next_job_is_announced(void **state)
     assert_int_equal(wake_ups(TOPIC), before + 1);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(only_the_first_event_of_the_topic_is_told),
     TEST(an_event_at_the_same_time_as_the_first_is_not_told),

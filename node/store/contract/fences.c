@@ -132,7 +132,7 @@ static void an_operator_gives_the_bucket_to_another_ensemble(void **state)
 
     assert_status(fence(LOW), OK);
     op.in.fence.adopts = true;
-    assert_status(run(op), OK);
+    run_well(op);
     assert_fenced(scan_with(HIGH), ELSE);
     assert_status(scan_with(ELSE), OK);
 }
@@ -145,15 +145,15 @@ static void an_operator_gives_the_bucket_to_standalone_nodes(void **state)
 
     assert_status(fence(LOW), OK);
     op.in.fence.adopts = true;
-    assert_status(run(op), OK);
+    run_well(op);
     assert_status(scan_with(NONE), OK);
     assert_status(audit_with(NONE), OK);
     assert_status(fence(NONE), OK);
     assert_fenced(scan_with(LOW), BYTES(OP_TOKEN_STANDALONE));
     assert_fenced(fence(HIGH), BYTES(OP_TOKEN_STANDALONE));
-    assert_status(run(op), OK);
+    run_well(op);
     op.token = HIGH;
-    assert_status(run(op), OK);
+    run_well(op);
     assert_fenced(scan_with(NONE), HIGH);
 }
 
@@ -162,7 +162,7 @@ static void an_empty_bucket_is_given_to_standalone_nodes_as_well(void **state)
     struct op op = fence_op(NONE);
 
     op.in.fence.adopts = true;
-    assert_status(run(op), OK);
+    run_well(op);
     assert_fenced(scan_with(LOW), BYTES(OP_TOKEN_STANDALONE));
 }
 
@@ -181,7 +181,7 @@ static void each_bucket_has_a_fence_of_its_own(void **state)
 
     assert_status(fence(HIGH), OK);
     op.bucket = bucket_of(ELSEWHERE);
-    assert_status(run(op), OK);
+    run_well(op);
 }
 
 static void clients_need_no_token(void **state)
@@ -194,7 +194,6 @@ static void clients_need_no_token(void **state)
     assert_status(ack(&job), OK);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(without_leaders_nobody_is_fenced),
     TEST(a_leader_goes_on_until_a_higher_one_comes),

@@ -271,7 +271,6 @@ static void a_scan_moves_a_job_whose_name_has_no_room_in_a_line(void **state)
     assert_int_equal(lines_of(id), 0);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(a_job_without_history_has_no_lines),
     TEST(a_line_is_told_as_it_was_recorded),

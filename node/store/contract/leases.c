@@ -1,8 +1,6 @@
 /* Leases: what their holder may do, how they end, and that no stamp comes twice. */
 #include "node/store/contract/contract.h"
 
-#include <stdio.h>
-
 static struct job with_stamp(struct job job, int64_t stamp)
 {
     job.stamp = stamp;
@@ -127,29 +125,21 @@ static void a_delivery_of_nothing_valid_changes_nothing(void **state)
     assert_state("a", JOB_READY);
 }
 
-/* Pushes and pops so many jobs, named by their number. */
-static struct op reserve(unsigned count)
+static struct op reserve_numbered(unsigned count)
 {
-    struct op ops[BATCH_MAX], popped;
-    char ids[BATCH_MAX][16];
+    struct op popped = (push_numbered(TOPIC, 0, count, 0), pop(count));
 
-    for (unsigned i = 0; i < count; i++) {
-        snprintf(ids[i], sizeof(ids[i]), "%u", i);
-        ops[i] = push_op(TOPIC, ids[i]);
-    }
-    run_all(ops, count);
-    popped = pop(count);
     assert_int_equal(popped.out.pop.count, count);
     return popped;
 }
 
 static void a_whole_batch_is_delivered_at_once(void **state)
 {
-    struct op popped = reserve(BATCH_MAX);
+    struct op popped = reserve_numbered(BATCH_MAX);
 
     assert_int_equal(delivered(popped.out.pop.jobs, BATCH_MAX).out.leases.stale, 0);
-    assert_int_equal(get("0").tries, 1);
-    assert_int_equal(get("63").tries, 1);
+    assert_int_equal(get(numbered(0)).tries, 1);
+    assert_int_equal(get(numbered(BATCH_MAX - 1)).tries, 1);
     assert_counts(TOPIC, 0, 0, BATCH_MAX);
 }
 
@@ -299,15 +289,15 @@ static void a_ttr_of_its_own_needs_a_valid_lease(void **state)
 
 static void what_is_kept_is_reserved_for_five_seconds_more(void **state)
 {
-    struct op popped = reserve(3), op;
+    struct op popped = reserve_numbered(3), op;
 
     wait_until(popped.now_ms + 2);
     op = kept(popped.out.pop.jobs, 3);
     assert_int_equal(op.out.leases.stale, 0);
     assert_int_equal(op.wait_ms, -1); /* the bucket looks earlier, and finds nothing */
     assert_int_equal(next_event_ms(), op.now_ms + OP_UNCONFIRMED_MS);
-    assert_int_equal(get("0").tries, 0);
-    assert_int_equal(get("0").stamp, popped.out.pop.jobs[0].stamp);
+    assert_int_equal(get(numbered(0)).tries, 0);
+    assert_int_equal(get(numbered(0)).stamp, popped.out.pop.jobs[0].stamp);
 }
 
 static void a_job_kept_for_a_while_is_delivered_as_ever(void **state)
@@ -341,12 +331,8 @@ static void keeping_changes_nothing_that_is_confirmed(void **state)
 
 static void only_what_is_still_reserved_is_kept(void **state)
 {
-    struct job jobs[3];
+    const struct job *jobs = reserve_letters(3);
 
-    push("a");
-    push("b");
-    push("c");
-    memcpy(jobs, pop(3).out.pop.jobs, sizeof(jobs));
     assert_status(ack(&jobs[0]), OK);
     returned(&jobs[2], 1);
     assert_int_equal(kept(jobs, 3).out.leases.stale, 2);
@@ -362,9 +348,7 @@ static void returned_jobs_come_first_again_in_their_order(void **state)
 {
     struct op popped;
 
-    push("a");
-    push("b");
-    push("c");
+    push_letters(3);
     popped = pop(2);
     assert_int_equal(returned(popped.out.pop.jobs, 2).out.leases.stale, 0);
     assert_counts(TOPIC, 0, 3, 0);
@@ -382,7 +366,7 @@ static void returned_jobs_have_stamps_in_the_order_of_the_line(void **state)
 
 static void a_whole_batch_is_returned_at_once(void **state)
 {
-    struct op popped = reserve(BATCH_MAX);
+    struct op popped = reserve_numbered(BATCH_MAX);
     struct op again;
 
     assert_int_equal(returned(popped.out.pop.jobs, BATCH_MAX).out.leases.stale, 0);
@@ -408,12 +392,8 @@ static void a_returned_job_has_lost_no_try_and_keeps_its_due_time(void **state)
 
 static void stale_leases_are_not_returned(void **state)
 {
-    struct job jobs[3];
+    const struct job *jobs = reserve_letters(3);
 
-    push("a");
-    push("b");
-    push("c");
-    memcpy(jobs, pop(3).out.pop.jobs, sizeof(jobs));
     assert_status(ack(&jobs[0]), OK);
     assert_status(release(&jobs[2], FAR_MS), OK);
     assert_int_equal(returned(jobs, 3).out.leases.stale, 2);
@@ -425,11 +405,8 @@ static void stale_leases_are_not_returned(void **state)
 /* The consumer left before the end of its reply, but has the jobs that it had read. */
 static void a_job_that_its_consumer_has_touched_is_not_returned(void **state)
 {
-    struct job jobs[2];
+    const struct job *jobs = reserve_letters(2);
 
-    push("a");
-    push("b");
-    memcpy(jobs, pop(2).out.pop.jobs, sizeof(jobs));
     assert_status(touch(&jobs[0], FAR_MS), OK);
     assert_int_equal(returned(jobs, 2).out.leases.stale, 0);
     assert_state("a", JOB_RESERVED);
@@ -539,7 +516,8 @@ static void no_verb_accepts_a_wrong_lease(void **state)
 {
     static const enum op_verb verbs[] = {OP_ACK, OP_RELEASE, OP_TOUCH, OP_BURY};
     struct job reserved = hold("reserved", TTR_MS), ready, delayed;
-    struct job wrong = with_stamp(reserved, reserved.stamp - 1);
+    struct job older = with_stamp(reserved, reserved.stamp - 1);
+    struct job newer = with_stamp(reserved, reserved.stamp + 1);
     struct job missing = {.id = BYTES("missing"), .stamp = reserved.stamp};
 
     push("ready");
@@ -547,7 +525,8 @@ static void no_verb_accepts_a_wrong_lease(void **state)
     ready = get("ready");
     delayed = get("delayed");
     for (unsigned i = 0; i < 4; i++) {
-        assert_status(run(lease_op(verbs[i], &wrong)), NOT_OWNER);
+        assert_status(run(lease_op(verbs[i], &older)), NOT_OWNER);
+        assert_status(run(lease_op(verbs[i], &newer)), NOT_OWNER);
         assert_status(run(lease_op(verbs[i], &missing)), NOT_FOUND);
         assert_status(run(lease_op(verbs[i], &ready)), NOT_RESERVED);
         assert_status(run(lease_op(verbs[i], &delayed)), NOT_RESERVED);
@@ -594,7 +573,6 @@ static void a_lease_ends_with_the_scan_after_its_deadline(void **state)
     assert_status(ack(&again), OK);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(every_stay_in_ready_or_reserved_has_a_higher_number),
     TEST(ids_and_stamps_of_a_bucket_never_meet),

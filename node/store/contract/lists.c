@@ -72,17 +72,14 @@ static void a_state_without_jobs_has_an_empty_list(void **state)
 
 static void a_row_says_all_but_the_body(void **state)
 {
-    static char large[3000];
-    struct op op = push_op(TOPIC, "a");
+    struct op op = large_op("a");
     struct job_row row;
-
-    op.in.push.body = bytes_of(large, sizeof(large));
     op.in.push.delay_ms = FAR_MS;
     op.in.push.rules.priority = 5;
     op.in.push.rules.max_tries = 7;
     op = run_well(op);
     row = list(JOB_DELAYED, BYTES(""), 10).out.list.rows[0];
-    assert_int_equal(row.body_bytes, sizeof(large));
+    assert_int_equal(row.body_bytes, LARGE_BYTES);
     assert_int_equal(row.place_ms, op.out.push.due_ms);
     assert_int_equal(row.job.due_ms, op.out.push.due_ms);
     assert_int_equal(row.job.ttr_ms, TTR_MS);
@@ -256,7 +253,6 @@ static void a_cursor_that_is_none_is_refused(void **state)
     assert_status(run(op), OUT_OF_RANGE);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(delayed_jobs_are_listed_by_due_time_and_id),
     TEST(reserved_jobs_are_listed_by_deadline),

@@ -11,12 +11,11 @@
 
 static void the_next_event_is_that_of_its_own_topics(void **state)
 {
-    struct op sooner = push_op(OTHER, "sooner"), op;
+    struct op op;
 
     be_two('+', 7, '-', 7);
     sharer_mark(&a, OTHER, '-');
-    sooner.in.push.delay_ms = FAR_MS;
-    run_well(sooner);
+    push_delayed_in(OTHER, "sooner", FAR_MS);
     push_delayed("later", 2 * FAR_MS);
     op = scan_by(&a);
     assert_in_range(op.out.scan.next_ms, FAR_MS + 1 + BEGUN_MS, 2 * FAR_MS + BEGUN_MS);
@@ -37,8 +36,7 @@ static void while_its_own_work_is_left_it_comes_back_at_once(void **state)
     assert_taken(op, 1, 0, 0); /* a topic not reached is not locked */
     assert_unlocked(OTHER);
     op = scan_by_at_most(&a, 1);
-    assert_int_equal(op.out.scan.moved, 1);
-    assert_taken(op, 1, 0, 0);
+    assert_moved(op, 1, 1, 0, 0);
     assert_int_equal(scan_by_at_most(&a, 1).out.scan.next_ms, -1);
 }
 
@@ -101,12 +99,10 @@ static void a_scan_takes_a_hundred_topics_and_the_next_goes_on(void **state)
     be_two('+', 7, '-', 7);
     wait_until(crowd(200, 0, 1));
     op = scan_by(&a);
-    assert_int_equal(op.out.scan.moved, 100);
-    assert_taken(op, 100, 0, 0);
+    assert_moved(op, 100, 100, 0, 0);
     assert_int_equal(op.out.scan.next_ms, 0);
     op = scan_by(&a);
-    assert_int_equal(op.out.scan.moved, 100);
-    assert_taken(op, 100, 0, 0);
+    assert_moved(op, 100, 100, 0, 0);
     assert_int_equal(op.out.scan.next_ms, -1);
 }
 
@@ -196,7 +192,85 @@ static void a_topic_that_ends_takes_no_lock(void **state)
     assert_unlocked(TOPIC);
 }
 
-#define TEST(name) cmocka_unit_test(name)
+/* ---- whose a topic is ---- */
+
+/* Names of all lengths about which the counting differs, and one as long as names can be. */
+static void node_and_store_agree_on_a_topics_share(void **state)
+{
+    char room[200];
+
+    for (size_t len = 1; len <= sizeof(room); len = len == 40 ? sizeof(room) : len + 1) {
+        struct bytes topic = bytes_of(room, len);
+
+        for (size_t i = 0; i < len; i++)
+            room[i] = (char)(255 - (i * 37 + len) % 200);
+        while (bucket_of(topic) != bucket_of(TOPIC))
+            room[len / 2] = (char)(room[len / 2] == (char)255 ? 33 : room[len / 2] + 1);
+        be_two('-', 7, '+', 7);
+        sharer_mark(&a, topic, '+');
+        sharer_mark(&b, topic, '-');
+        let_due(topic, "a");
+        assert_int_equal(scan_by(&b).out.scan.moved, 0);
+        assert_int_equal(scan_by(&a).out.scan.moved, 1);
+    }
+}
+
+/* ---- more topics of others than it looks at ---- */
+
+static void past_a_thousand_it_comes_back_soon_but_not_at_once(void **state)
+{
+    crowd_before_topic(1100);
+    assert_int_equal(scan_by(&a).out.scan.next_ms, 100);
+}
+
+static bool is_moved(void)
+{
+    return run_well((struct op){.verb = OP_STATS, .topic = TOPIC}).out.stats.ready > 0;
+}
+
+/* Four scans would do if the clock stood right each time; by chance it takes some more. */
+static void what_is_hidden_behind_them_is_found_with_time(void **state)
+{
+    crowd_before_topic(2100);
+    for (unsigned i = 0; i < 200 && !is_moved(); i++) {
+        struct op op = scan_by(&a);
+
+        assert_int_equal(op.out.scan.next_ms, 100);
+        wait_until(op.now_ms + op.out.scan.next_ms);
+    }
+    assert_true(is_moved());
+}
+
+/* ---- what it does not believe ---- */
+
+static void a_lock_that_lasts_longer_than_any_may_does_not_count(void **state)
+{
+    struct op op;
+
+    be_two('+', 7, '+', 7);
+    b.share.lock_ms = FAR_MS;
+    let_due(TOPIC, "a");
+    assert_int_equal(scan_by(&b).out.scan.moved, 1);
+    a.share.lock_ms = SHARE_LOCK_MAX_MS;
+    let_due(TOPIC, "b");
+    op = scan_by(&a);
+    assert_int_equal(op.out.scan.moved, 1);
+    assert_int_equal(op.out.scan.taken, 1);
+    assert_int_equal(op.out.scan.taken_over, 0);
+    assert_in_range(lock_of(TOPIC).left_ms, 1, SHARE_LOCK_MAX_MS);
+}
+
+static void the_longest_that_may_be_counts(void **state)
+{
+    be_two('+', 7, '+', 7);
+    b.share.lock_ms = SHARE_LOCK_MAX_MS;
+    let_due(TOPIC, "a");
+    assert_int_equal(scan_by(&b).out.scan.moved, 1);
+    a.share.lock_ms = 1;
+    let_due(TOPIC, "b");
+    assert_int_equal(scan_by(&a).out.scan.conflicts, 1);
+}
+
 static const struct CMUnitTest tests[] = {
     TEST(the_next_event_is_that_of_its_own_topics),
     TEST(while_its_own_work_is_left_it_comes_back_at_once),
@@ -208,6 +282,11 @@ static const struct CMUnitTest tests[] = {
     TEST(a_topic_that_is_stuck_is_left_alone_for_a_second),
     TEST(a_topic_that_ends_leaves_no_lock),
     TEST(a_topic_that_ends_takes_no_lock),
+    TEST(node_and_store_agree_on_a_topics_share),
+    TEST(past_a_thousand_it_comes_back_soon_but_not_at_once),
+    TEST(what_is_hidden_behind_them_is_found_with_time),
+    TEST(a_lock_that_lasts_longer_than_any_may_does_not_count),
+    TEST(the_longest_that_may_be_counts),
 };
 
 const struct contract_part contract_locks = {tests, sizeof(tests) / sizeof(*tests)};

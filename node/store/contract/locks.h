@@ -6,8 +6,7 @@
 
 #define LATE_MS (2 * FAR_MS) /* nothing is */
 
-extern const struct contract_part contract_locks_redis, contract_locks_chance,
-    contract_locks_limits;
+extern const struct contract_part contract_locks_redis, contract_locks_chance;
 
 struct sharer {
     const char *name; /* the node's */

@@ -61,10 +61,8 @@ static void begin(void)
         keep_as_before(i);
     }
     for (unsigned i = 0; i < TOPICS; i++) {
-        struct op op = push_op(life.topics[i] = crowd_name(&number), "stays");
-
-        op.in.push.delay_ms = FAR_MS;
-        run_well(op);
+        life.topics[i] = crowd_name(&number);
+        push_delayed_in(life.topics[i], "stays", FAR_MS);
     }
 }
 
@@ -216,7 +214,6 @@ static void whose_it_is_moves_it_at_once_in_a_newer_view(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(no_topic_is_moved_without_its_lock),
     TEST(whose_it_is_moves_it_at_once_in_a_newer_view),

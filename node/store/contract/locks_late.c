@@ -25,8 +25,7 @@ static void what_is_kept_goes_on_and_is_not_renewed(void **state)
     a.share.lock_ms = 3 * FAR_MS;
     let_due(TOPIC, "a");
     op = scan_by(&a);
-    assert_int_equal(op.out.scan.moved, 1);
-    assert_taken(op, 0, 0, 0);
+    assert_moved(op, 1, 0, 0, 0);
     a.share.lock_ms = FAR_MS;
     assert_locked(TOPIC, &a, 7);
     assert_true(moves(&b));
@@ -76,8 +75,7 @@ static void what_is_late_is_taken_by_anyone(void **state)
         let_due(TOPIC, i ? "a" : "b");
         wait_until(store_now() + 1);
         op = scan_by(&a);
-        assert_int_equal(op.out.scan.moved, 1);
-        assert_taken(op, 1, 0, 1);
+        assert_moved(op, 1, 1, 0, 1);
         wait_until(store_now() + 1);
     }
 }
@@ -123,8 +121,7 @@ static void whose_it_is_takes_over_what_was_taken_late(void **state)
     late = lock_of(TOPIC);
     let_due(TOPIC, "a");
     op = scan_by(&b);
-    assert_int_equal(op.out.scan.moved, 1);
-    assert_taken(op, 0, 1, 0);
+    assert_moved(op, 1, 0, 1, 0);
     assert_locked(TOPIC, &b, 7);
     assert_true(lock_of(TOPIC).token > late.token);
     assert_false(moves(&a));
@@ -140,7 +137,6 @@ static void a_late_topic_is_done_to_its_end(void **state)
     assert_int_equal(scan_by_at_most(&a, 1).out.scan.moved, 1);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(what_is_kept_goes_on_and_is_not_renewed),
     TEST(what_was_kept_and_not_had_is_left_alone),

@@ -23,36 +23,6 @@ static void an_own_topic_that_is_due_is_locked_and_moves(void **state)
     ASSERT_READY("a");
 }
 
-/* A name of so many bytes, in TOPIC's bucket, none like another. */
-static struct bytes name_of_bytes(char *room, size_t len)
-{
-    for (unsigned i = 0; i < len; i++)
-        room[i] = (char)('a' + (i * 7 + len) % 26);
-    while (bucket_of(bytes_of(room, len)) != bucket_of(TOPIC))
-        room[len / 2]++;
-    return bytes_of(room, len);
-}
-
-/* Node and store must agree on a topic's share, however short its name. */
-static void a_topic_is_of_the_share_that_its_name_says(void **state)
-{
-    static const size_t lens[] = {1, 2, 3, 4, 5, 6, 7, 31, 199, 200};
-    char room[200];
-
-    be_two('-', 7, '-', 7);
-    for (unsigned i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
-        struct bytes topic = name_of_bytes(room, lens[i]);
-
-        memset(a.marks, '-', SHARES);
-        memset(b.marks, '+', SHARES);
-        sharer_mark(&a, topic, '+');
-        sharer_mark(&b, topic, '-');
-        let_due(topic, "a");
-        assert_int_equal(scan_by(&b).out.scan.moved, 0);
-        assert_int_equal(scan_by(&a).out.scan.moved, 1);
-    }
-}
-
 static void a_topic_with_nothing_due_is_not_locked(void **state)
 {
     struct op op;
@@ -61,8 +31,7 @@ static void a_topic_with_nothing_due_is_not_locked(void **state)
     push_delayed("later", FAR_MS);
     push("now");
     op = scan_by(&a);
-    assert_int_equal(op.out.scan.moved, 0);
-    assert_taken(op, 0, 0, 0);
+    assert_moved(op, 0, 0, 0, 0);
     assert_in_range(op.out.scan.next_ms, 1, FAR_MS + BEGUN_MS);
     assert_unlocked(TOPIC);
 }
@@ -90,8 +59,7 @@ static void a_lock_of_its_own_is_gone_on_with(void **state)
     wait_until(store_now() + 2);
     let_due(TOPIC, "a");
     op = scan_by(&a);
-    assert_int_equal(op.out.scan.moved, 1);
-    assert_taken(op, 0, 0, 0);
+    assert_moved(op, 1, 0, 0, 0);
     second = lock_of(TOPIC);
     assert_int_equal(second.token, first.token);
     assert_true(second.left_ms < first.left_ms);
@@ -146,8 +114,7 @@ static void a_scan_that_comes_late_renews_nothing(void **state)
     taken = lock_of(TOPIC);
     let_due(TOPIC, "late");
     op = scan_by(&before);
-    assert_int_equal(op.out.scan.moved, 1);
-    assert_taken(op, 0, 0, 0);
+    assert_moved(op, 1, 0, 0, 0);
     assert_locked(TOPIC, &a, 9);
     assert_int_equal(lock_of(TOPIC).token, taken.token);
     assert_true(lock_of(TOPIC).left_ms <= taken.left_ms);
@@ -207,8 +174,7 @@ static void a_newer_view_takes_over_and_bars_the_older(void **state)
     first = lock_of(TOPIC);
     let_due(TOPIC, "a");
     op = scan_by(&b);
-    assert_int_equal(op.out.scan.moved, 1);
-    assert_taken(op, 0, 1, 0);
+    assert_moved(op, 1, 0, 1, 0);
     assert_locked(TOPIC, &b, 8);
     assert_true(lock_of(TOPIC).token > first.token);
     let_due(TOPIC, "b");
@@ -277,10 +243,8 @@ static void each_topic_has_a_lock_of_its_own(void **state)
     assert_true(lock_of(TOPIC).token != lock_of(OTHER).token);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(an_own_topic_that_is_due_is_locked_and_moves),
-    TEST(a_topic_is_of_the_share_that_its_name_says),
     TEST(a_topic_with_nothing_due_is_not_locked),
     TEST(the_lock_is_told_only_where_it_is_asked_for),
     TEST(a_lock_of_its_own_is_gone_on_with),

@@ -54,10 +54,7 @@ struct op scan_by(struct sharer *s)
 
 void let_due(struct bytes topic, const char *id)
 {
-    struct op op = push_op(topic, id);
-
-    op.in.push.delay_ms = 1;
-    wait_until(run_well(op).out.push.due_ms);
+    wait_until(push_delayed_in(topic, id, 1).out.push.due_ms);
 }
 
 bool moves(struct sharer *s)
@@ -112,4 +109,10 @@ void assert_taken(struct op op, unsigned taken, unsigned over, unsigned late)
     assert_int_equal(op.out.scan.taken, taken);
     assert_int_equal(op.out.scan.taken_over, over);
     assert_int_equal(op.out.scan.stolen, late);
+}
+
+void assert_moved(struct op op, unsigned moved, unsigned taken, unsigned over, unsigned late)
+{
+    assert_int_equal(op.out.scan.moved, moved);
+    assert_taken(op, taken, over, late);
 }

@@ -18,5 +18,6 @@ bool moves(struct sharer *s);
 void assert_locked(struct bytes topic, const struct sharer *s, uint64_t view);
 void assert_unlocked(struct bytes topic);
 void assert_taken(struct op op, unsigned taken, unsigned over, unsigned late);
+void assert_moved(struct op op, unsigned moved, unsigned taken, unsigned over, unsigned late);
 
 #endif

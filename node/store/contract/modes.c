@@ -81,8 +81,7 @@ static void who_replaces_stands_last_in_line(void **state)
 {
     struct op op = push_mode("c", PUSH_REPLACE);
 
-    push("a");
-    push("b");
+    push_letters(2);
     push_ranked("c", 3);
     run_well(push_mode("a", PUSH_REPLACE));
     run_well(op);
@@ -197,7 +196,6 @@ static void a_new_id_is_pushed_and_not_ignored(void **state)
     assert_bytes(pop_one().body, NEW_BODY);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(a_job_is_replaced_wherever_it_is),
     TEST(a_job_is_replaced_by_a_delayed_one),

@@ -78,8 +78,7 @@ static void a_ready_job_that_is_run_keeps_its_place(void **state)
     struct job before;
     struct op op;
 
-    push("a");
-    push("b");
+    push_letters(2);
     before = get("a");
     wait_until(before.due_ms + 2);
     op = move("a", 0, FROM(READY));
@@ -118,8 +117,7 @@ static void a_dead_job_begins_anew(void **state)
     op.in.push.rules.max_tries = 1;
     op.in.push.rules.priority = 9;
     op.in.push.ttl_ms = FAR_MS;
-    run_well(op);
-    job = pop_one();
+    job = reserve(op);
     assert_status(release(&job, 0), OK);
     assert_dead("a", DEATH_TRIES);
     op = move("a", 0, FROM(DEAD));
@@ -214,10 +212,7 @@ static void what_becomes_ready_is_announced(void **state)
 
 static void a_large_body_moves_along(void **state)
 {
-    static char body[4000];
-    struct op op = push_op(TOPIC, "a");
-
-    op.in.push.body = bytes_of(body, sizeof(body));
+    struct op op = large_op("a");
     run_well(op);
     assert_status(move("a", FAR_MS, FROM_ANYWHERE), OK);
     assert_bytes(get("a").body, op.in.push.body);
@@ -225,7 +220,6 @@ static void a_large_body_moves_along(void **state)
     assert_bytes(pop_one().body, op.in.push.body);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(a_delayed_job_is_run_now),
     TEST(a_delayed_job_is_put_off_or_brought_forward),

@@ -20,13 +20,12 @@ static void assert_is_moved(struct op op, unsigned moved)
 
 static void a_delayed_orphan_stops_its_topic_and_no_other(void **state)
 {
-    struct op other = push_op(OTHER, "b"), lost = push_delayed("lost", 1), op;
+    struct op lost = push_delayed("lost", 1), op;
 
     push_delayed("a", 1);
     lose("lost");
     assert_is_left_alone(scan_at(lost.now_ms + 10));
-    other.in.push.delay_ms = 1;
-    op = scan_at(run(other).out.push.due_ms);
+    op = scan_at(push_delayed_in(OTHER, "b", 1).out.push.due_ms);
     assert_int_equal(op.out.scan.moved, 1);
     assert_in_range(op.out.scan.next_ms, 1, 1000);
     assert_counts(OTHER, 0, 1, 0);
@@ -39,14 +38,11 @@ static void a_delayed_orphan_stops_its_topic_and_no_other(void **state)
 
 static void a_reserved_orphan_stops_its_topic_and_no_other(void **state)
 {
-    struct op other = push_op(OTHER, "b");
-
     hold("lost", 1);
     hold("a", 1);
     lose("lost");
-    other.in.push.delay_ms = 1;
     assert_is_left_alone(scan_at(store_now() + 1 + BEGUN_MS));
-    assert_int_equal(scan_at(run(other).out.push.due_ms).out.scan.moved, 1);
+    assert_int_equal(scan_at(push_delayed_in(OTHER, "b", 1).out.push.due_ms).out.scan.moved, 1);
     repair("lost");
     push_delayed("c", 1);
     assert_is_moved(scan_at(store_now() + 1 + BEGUN_MS), 2);
@@ -62,7 +58,7 @@ static void an_orphan_that_is_not_due_is_in_nobodys_way(void **state)
     pushed = push_delayed("a", 1);
     assert_is_moved(scan_at(pushed.out.push.due_ms), 1);
     assert_gone("lost");
-    assert_status(run((struct op){.verb = OP_STATS, .topic = TOPIC}), OK);
+    run_well((struct op){.verb = OP_STATS, .topic = TOPIC});
 }
 
 static void an_orphan_keeps_its_topic_when_the_last_job_is_cancelled(void **state)
@@ -89,7 +85,6 @@ static void an_orphan_keeps_its_topic_when_the_last_jobs_are_purged(void **state
     assert_int_equal(next_event_ms(), -1);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(a_delayed_orphan_stops_its_topic_and_no_other),
     TEST(a_reserved_orphan_stops_its_topic_and_no_other),

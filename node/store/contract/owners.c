@@ -3,10 +3,8 @@
 
 static struct job pop_remembered(struct bytes topic)
 {
-    struct op op = run(
+    struct op op = run_well(
         (struct op){.verb = OP_POP, .topic = topic, .in.pop = {.count = 1, .id_only = true}});
-
-    assert_status(op, OK);
     assert_int_equal(op.out.pop.count, 1);
     return op.out.pop.jobs[0];
 }
@@ -56,11 +54,8 @@ static void every_job_of_the_pop_is_remembered(void **state)
 {
     struct op op = {.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 3, .id_only = true}};
 
-    push("a");
-    push("b");
-    push("c");
-    op = run(op);
-    assert_status(op, OK);
+    push_letters(3);
+    op = run_well(op);
     assert_int_equal(op.out.pop.count, 3);
     assert_owner("a", TOPIC, op.out.pop.jobs[0].stamp);
     assert_owner("b", TOPIC, op.out.pop.jobs[1].stamp);
@@ -157,7 +152,7 @@ static void the_same_id_in_two_topics_belongs_to_the_last_pop(void **state)
     struct job mine, theirs;
 
     push("a");
-    assert_status(run(push_op(OTHER, "a")), OK);
+    run_well(push_op(OTHER, "a"));
     mine = pop_remembered(TOPIC);
     theirs = pop_remembered(OTHER);
     assert_owner("a", OTHER, theirs.stamp);
@@ -165,7 +160,6 @@ static void the_same_id_in_two_topics_belongs_to_the_last_pop(void **state)
     assert_owner("a", OTHER, theirs.stamp);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(a_pop_by_id_only_is_remembered),
     TEST(every_job_of_the_pop_is_remembered),

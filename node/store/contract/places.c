@@ -1,20 +1,7 @@
 /* Pop, cancel, ack, get, stats: a job's place, and what takes it from there. */
 #include "node/store/contract/contract.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 /* ---- pop ---- */
-
-static void jobs_are_popped_first_in_first_out(void **state)
-{
-    push("a");
-    push("b");
-    push("c");
-    assert_bytes(pop_one().id, BYTES("a"));
-    assert_bytes(pop_one().id, BYTES("b"));
-    assert_bytes(pop_one().id, BYTES("c"));
-}
 
 static void a_popped_job_is_reserved_with_a_new_stamp(void **state)
 {
@@ -35,21 +22,6 @@ static void a_popped_job_is_reserved_with_a_new_stamp(void **state)
     assert_true(popped.now_ms >= pushed.now_ms);
 }
 
-static void a_pop_takes_up_to_count_in_order(void **state)
-{
-    struct op op;
-
-    push("a");
-    push("b");
-    push("c");
-    op = pop(2);
-    assert_int_equal(op.out.pop.count, 2);
-    assert_bytes(op.out.pop.jobs[0].id, BYTES("a"));
-    assert_bytes(op.out.pop.jobs[1].id, BYTES("b"));
-    assert_true(op.out.pop.jobs[0].stamp < op.out.pop.jobs[1].stamp);
-    ASSERT_READY("c");
-}
-
 static void a_pop_from_nothing_is_ok_and_empty(void **state)
 {
     struct op op = pop(3);
@@ -62,8 +34,8 @@ static void a_pop_from_nothing_is_ok_and_empty(void **state)
 static void a_pop_sees_neither_delayed_jobs_nor_other_topics(void **state)
 {
     push_delayed("delayed", FAR_MS);
-    assert_status(run(push_op(OTHER, "neighbour")), OK);
-    assert_status(run(push_op(ELSEWHERE, "stranger")), OK);
+    run_well(push_op(OTHER, "neighbour"));
+    run_well(push_op(ELSEWHERE, "stranger"));
     assert_int_equal(pop(BATCH_MAX).out.pop.count, 0);
     assert_counts(OTHER, 0, 1, 0);
     assert_counts(ELSEWHERE, 0, 1, 0);
@@ -71,18 +43,13 @@ static void a_pop_sees_neither_delayed_jobs_nor_other_topics(void **state)
 
 static void a_pop_can_take_a_whole_batch(void **state)
 {
-    struct op ops[BATCH_MAX + 1], op;
-    char ids[BATCH_MAX + 1][8];
+    struct op op = (push_numbered(TOPIC, 0, BATCH_MAX + 1, 0), pop(BATCH_MAX));
 
-    for (unsigned i = 0; i <= BATCH_MAX; i++) {
-        snprintf(ids[i], sizeof(ids[i]), "%u", i);
-        ops[i] = push_op(TOPIC, ids[i]);
-    }
-    run_all(ops, BATCH_MAX + 1);
-    op = pop(BATCH_MAX);
     assert_int_equal(op.out.pop.count, BATCH_MAX);
-    for (unsigned i = 0; i < BATCH_MAX; i++)
-        assert_bytes(op.out.pop.jobs[i].id, bytes_of_text(ids[i]));
+    for (unsigned i = 0; i < BATCH_MAX; i++) {
+        assert_bytes(op.out.pop.jobs[i].id, bytes_of_text(numbered(i)));
+        assert_int_equal(op.out.pop.jobs[i].stamp, op.out.pop.jobs[0].stamp + i);
+    }
     assert_counts(TOPIC, 0, 1, BATCH_MAX);
 }
 
@@ -119,15 +86,12 @@ static void a_cancelled_id_may_be_pushed_again_and_comes_once(void **state)
 {
     struct op again = push_op(TOPIC, "a"), popped;
 
-    push("a");
-    push("b");
+    push_letters(2);
     assert_status(cancel("a"), OK);
     again.in.push.body = BYTES("second");
-    assert_status(run(again), OK);
+    run_well(again);
     popped = pop(BATCH_MAX);
-    assert_int_equal(popped.out.pop.count, 2);
-    assert_bytes(popped.out.pop.jobs[0].id, BYTES("b"));
-    assert_bytes(popped.out.pop.jobs[1].id, BYTES("a"));
+    ASSERT_POPPED(popped, "b", "a");
     assert_bytes(popped.out.pop.jobs[1].body, BYTES("second"));
 }
 
@@ -152,22 +116,10 @@ static void an_old_lease_does_not_fit_the_same_id_again(void **state)
     assert_status(ack(&young), OK);
 }
 
-/* Fills the ready list with so many tombstones. */
 static void leave_tombstones(unsigned count)
 {
-    struct op *pushes = calloc(count, sizeof(*pushes));
-    struct op *cancels = calloc(count, sizeof(*cancels));
-
-    for (unsigned i = 0; i < count; i++)
-        pushes[i] = push_op(TOPIC, "");
-    run_all(pushes, count);
-    for (unsigned i = 0; i < count; i++) {
-        cancels[i] = id_op(OP_CANCEL, "");
-        cancels[i].id = pushes[i].out.push.id;
-    }
-    run_all(cancels, count);
-    free(pushes);
-    free(cancels);
+    push_numbered(TOPIC, 0, count, 0);
+    cancel_numbered(TOPIC, 0, count);
 }
 
 static void a_pop_finds_the_job_behind_many_tombstones(void **state)
@@ -221,35 +173,6 @@ static void a_look_tells_the_time_of_the_place(void **state)
     assert_int_equal(look("a").place_ms, op.now_ms);
 }
 
-static void an_acknowledged_job_is_gone(void **state)
-{
-    struct job job = (push("a"), pop_one());
-
-    assert_status(ack(&job), OK);
-    assert_gone("a");
-    assert_counts(TOPIC, 0, 0, 0);
-    assert_status(ack(&job), NOT_FOUND);
-    push("a");
-}
-
-static void only_the_holder_of_a_reserved_job_may_end_it(void **state)
-{
-    struct job ready, delayed, reserved, wrong;
-
-    push("reserved");
-    wrong = reserved = pop_one();
-    wrong.stamp++;
-    push("ready");
-    push_delayed("delayed", FAR_MS);
-    ready = get("ready");
-    delayed = get("delayed");
-    assert_status(ack(&ready), NOT_RESERVED);
-    assert_status(ack(&delayed), NOT_RESERVED);
-    assert_status(ack(&wrong), NOT_OWNER);
-    assert_counts(TOPIC, 1, 1, 1);
-    assert_status(ack(&reserved), OK);
-}
-
 static void what_is_not_there_is_not_found(void **state)
 {
     struct op op;
@@ -266,9 +189,7 @@ static void what_is_not_there_is_not_found(void **state)
 
 static void stats_count_each_place(void **state)
 {
-    push("a");
-    push("b");
-    push("c");
+    push_letters(3);
     pop_one();
     push_delayed("d", FAR_MS);
     push_delayed("e", FAR_MS);
@@ -279,11 +200,8 @@ static void stats_count_each_place(void **state)
     assert_counts(TOPIC, 3, 1, 1);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
-    TEST(jobs_are_popped_first_in_first_out),
     TEST(a_popped_job_is_reserved_with_a_new_stamp),
-    TEST(a_pop_takes_up_to_count_in_order),
     TEST(a_pop_from_nothing_is_ok_and_empty),
     TEST(a_pop_sees_neither_delayed_jobs_nor_other_topics),
     TEST(a_pop_can_take_a_whole_batch),
@@ -296,8 +214,6 @@ static const struct CMUnitTest tests[] = {
     TEST(a_pop_of_tombstones_alone_is_empty),
     TEST(a_short_pop_means_an_empty_list_or_says_that_there_is_more),
     TEST(a_look_tells_the_time_of_the_place),
-    TEST(an_acknowledged_job_is_gone),
-    TEST(only_the_holder_of_a_reserved_job_may_end_it),
     TEST(what_is_not_there_is_not_found),
     TEST(stats_count_each_place),
 };

@@ -54,10 +54,7 @@ static void a_pop_takes_no_more_than_its_count_over_all_priorities(void **state)
 
     push_many(6, priorities);
     op = pop(3);
-    assert_int_equal(op.out.pop.count, 3);
-    assert_bytes(op.out.pop.jobs[0].id, BYTES("2"));
-    assert_bytes(op.out.pop.jobs[1].id, BYTES("4"));
-    assert_bytes(op.out.pop.jobs[2].id, BYTES("1"));
+    ASSERT_POPPED(op, "2", "4", "1");
     assert_counts(TOPIC, 0, 3, 3);
     ASSERT_READY("3", "0", "5");
 }
@@ -182,8 +179,7 @@ static void a_reservation_that_ran_out_is_the_last_of_its_priority(void **state)
 
     op.in.push.rules.priority = 5;
     op.in.push.ttr_ms = 1;
-    run_well(op);
-    job = pop_one();
+    job = reserve(op);
     delivered(&job, 1);
     push_ranked("second", 5);
     push("common");
@@ -203,14 +199,6 @@ static void a_cancelled_job_is_not_served_whatever_its_priority(void **state)
     ASSERT_READY("b", "a");
 }
 
-static void its_last_job_takes_the_topic_with_it(void **state)
-{
-    push_ranked("a", 5);
-    assert_status(cancel("a"), OK);
-    assert_counts(TOPIC, 0, 0, 0);
-    assert_int_equal(pop(1).out.pop.count, 0);
-}
-
 static void every_priority_announces_its_first_job(void **state)
 {
     push_ranked("a", 5);
@@ -220,17 +208,6 @@ static void every_priority_announces_its_first_job(void **state)
     ASSERT_READY("a", "b");
     push_ranked("c", 5000);
     assert_int_equal(wake_ups(TOPIC), 2);
-}
-
-static void what_comes_back_is_announced_whatever_its_priority(void **state)
-{
-    struct job job = (push_ranked("a", 5), pop_one());
-
-    returned(&job, 1);
-    assert_int_equal(wake_ups(TOPIC), 2);
-    job = pop_one();
-    assert_status(release(&job, 0), OK);
-    assert_int_equal(wake_ups(TOPIC), 3);
 }
 
 static void a_whole_batch_is_served_in_order(void **state)
@@ -252,7 +229,6 @@ static void a_whole_batch_is_served_in_order(void **state)
         assert_int_equal(op.out.pop.jobs[i].stamp, op.out.pop.jobs[i - 1].stamp + 1);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(the_most_urgent_is_served_first),
     TEST(it_is_so_one_by_one_too),
@@ -267,9 +243,7 @@ static const struct CMUnitTest tests[] = {
     TEST(what_is_returned_twice_is_first_again),
     TEST(a_reservation_that_ran_out_is_the_last_of_its_priority),
     TEST(a_cancelled_job_is_not_served_whatever_its_priority),
-    TEST(its_last_job_takes_the_topic_with_it),
     TEST(every_priority_announces_its_first_job),
-    TEST(what_comes_back_is_announced_whatever_its_priority),
     TEST(a_whole_batch_is_served_in_order),
 };
 

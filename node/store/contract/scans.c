@@ -1,8 +1,6 @@
 /* Scan: what is due becomes ready, in order, never early, and no more than asked. */
 #include "node/store/contract/contract.h"
 
-#include <stdio.h>
-
 /* ---- delayed jobs ---- */
 
 static void an_empty_bucket_has_nothing_to_scan(void **state)
@@ -14,12 +12,6 @@ static void an_empty_bucket_has_nothing_to_scan(void **state)
     assert_int_equal(op.out.scan.lateness_count, 0);
     assert_int_equal(op.out.scan.next_ms, -1);
     assert_int_equal(op.wait_ms, -1);
-}
-
-static void ready_jobs_are_no_event(void **state)
-{
-    push("a");
-    assert_int_equal(scan(1000).out.scan.next_ms, -1);
 }
 
 static void a_scan_says_how_long_until_the_next_event(void **state)
@@ -214,15 +206,12 @@ static void a_scan_moves_no_more_than_its_limit(void **state)
 
 static void the_limit_counts_delayed_and_expired_of_all_topics(void **state)
 {
-    struct op other = push_op(OTHER, "b");
     unsigned moved = 0;
 
     hold("held", 1);
     push_delayed("a", 1);
-    other.in.push.delay_ms = 1;
-    assert_status(run(other), OK);
-    other.id = BYTES("c");
-    wait_until(run(other).out.push.due_ms);
+    push_delayed_in(OTHER, "b", 1);
+    wait_until(push_delayed_in(OTHER, "c", 1).out.push.due_ms);
     for (unsigned i = 0; i < 4; i++) {
         struct op op = scan(1);
 
@@ -239,17 +228,10 @@ static void the_limit_counts_delayed_and_expired_of_all_topics(void **state)
 
 static void a_burst_is_moved_in_batches_and_in_order(void **state)
 {
-    static struct op ops[1500];
-    static char ids[1500][16];
     unsigned popped = 0;
 
-    for (unsigned i = 0; i < 1500; i++) {
-        snprintf(ids[i], sizeof(ids[i]), "%04u", i);
-        ops[i] = push_op(TOPIC, ids[i]);
-        ops[i].in.push.delay_ms = 1;
-    }
-    run_all(ops, 1500);
-    wait_until(ops[1499].out.push.due_ms);
+    push_numbered(TOPIC, 0, 1500, 1);
+    wait_until(store_now() + 1 + BEGUN_MS);
     assert_int_equal(scan(1000).out.scan.lateness_count, 1000);
     assert_int_equal(scan(1000).out.scan.lateness_count, 500);
     assert_int_equal(scan(1000).out.scan.moved, 0);
@@ -258,7 +240,7 @@ static void a_burst_is_moved_in_batches_and_in_order(void **state)
 
         assert_true(op.out.pop.count > 0);
         for (unsigned i = 0; i < op.out.pop.count; i++)
-            assert_bytes(op.out.pop.jobs[i].id, bytes_of_text(ids[popped++]));
+            assert_bytes(op.out.pop.jobs[i].id, bytes_of_text(numbered(popped++)));
     }
     assert_counts(TOPIC, 0, 0, 1500);
 }
@@ -267,21 +249,18 @@ static void a_burst_is_moved_in_batches_and_in_order(void **state)
 
 static void the_first_event_of_all_topics_is_next(void **state)
 {
-    struct op sooner = push_op(OTHER, "b"), op;
+    struct op sooner, op;
 
     push_delayed("a", FAR_MS);
-    sooner.in.push.delay_ms = FAR_MS / 2;
-    sooner = run(sooner);
+    sooner = push_delayed_in(OTHER, "b", FAR_MS / 2);
     op = scan(1000);
     assert_int_equal(op.now_ms + op.out.scan.next_ms, sooner.out.push.due_ms);
 }
 
 static void a_bucket_is_scanned_alone(void **state)
 {
-    struct op op = push_op(ELSEWHERE, "a");
+    struct op op = scan_at(push_delayed_in(ELSEWHERE, "a", SOON_MS).out.push.due_ms);
 
-    op.in.push.delay_ms = SOON_MS;
-    op = scan_at(run(op).out.push.due_ms);
     assert_int_equal(op.out.scan.moved, 0);
     assert_int_equal(op.out.scan.next_ms, -1);
     op = run(
@@ -313,19 +292,15 @@ static int64_t oldest_ready_ms(void)
 static void tombstones_at_the_head_of_the_line_go(void **state)
 {
     enum { MANY = 100 }; /* as many as are looked at: what goes ends just before the oldest */
-    static char ids[MANY][8];
     unsigned dues = 0;
 
-    for (unsigned i = 0; i < MANY; i++) {
-        snprintf(ids[i], sizeof(ids[i]), "%u", i);
-        push(ids[i]);
-    }
+    push_numbered(TOPIC, 0, MANY, 0);
     push("oldest");
     push("gone");
     push("second");
     cancel("gone");
     for (unsigned i = 0; i < MANY; i++)
-        assert_status(move(ids[i], FAR_MS, FROM(READY)), OK);
+        assert_status(move(numbered(i), FAR_MS, FROM(READY)), OK);
     assert_int_equal(oldest_ready_ms(), -1);
     for (; oldest_ready_ms() < 0 && dues < 1000; dues++) /* one in 17 looks */
         assert_int_equal(scan_at(push_delayed("", 1).out.push.due_ms).out.scan.moved, 1);
@@ -335,10 +310,8 @@ static void tombstones_at_the_head_of_the_line_go(void **state)
     assert_bytes(pop_one().id, BYTES("second"));
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(an_empty_bucket_has_nothing_to_scan),
-    TEST(ready_jobs_are_no_event),
     TEST(a_scan_says_how_long_until_the_next_event),
     TEST(a_delayed_job_is_moved_when_due_and_not_before),
     TEST(a_moved_job_keeps_all_but_its_state_and_stamp),

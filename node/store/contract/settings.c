@@ -1,9 +1,8 @@
 /* Settings of topics: kept, changed field by field, told to all nodes; and the pause, which
  * stops pops and nothing else.
  */
+#include "node/store/contract/locks.h"
 #include "node/store/contract/whole.h"
-
-#include <stdio.h>
 
 /* ---- settings ---- */
 
@@ -92,21 +91,15 @@ static void a_pause_and_the_settings_leave_each_other_alone(void **state)
 /* A bucket's topics with settings, however many: each once at least. */
 static void pages_tell_all_topics_with_settings(void **state)
 {
-    static char names[700][16];
     static struct op ops[700];
     static unsigned told[700];
     struct op page = {.verb = OP_SETTINGS, .bucket = bucket_of(TOPIC)};
+    unsigned number = 0;
 
-    for (unsigned i = 0, made = 0; made < 700; i++) {
-        struct bytes name;
-
-        snprintf(names[made], sizeof(names[made]), "n%u", i);
-        name = bytes_of_text(names[made]);
-        if (bucket_of(name) == bucket_of(TOPIC))
-            ops[made++] = (struct op){.verb = OP_CONFIGURE,
-                                      .topic = name,
-                                      .in.configure = {.settings = all, .mask = SETTINGS_ALL}};
-    }
+    for (unsigned i = 0; i < 700; i++)
+        ops[i] = (struct op){.verb = OP_CONFIGURE,
+                             .topic = crowd_name(&number),
+                             .in.configure = {.settings = all, .mask = SETTINGS_ALL}};
     run_all(ops, 700);
     memset(told, 0, sizeof(told));
     do {
@@ -114,7 +107,7 @@ static void pages_tell_all_topics_with_settings(void **state)
 
         for (unsigned i = 0; i < op.out.settings.count; i++)
             for (unsigned n = 0; n < 700; n++)
-                told[n] += bytes_equal(op.out.settings.rows[i].topic, bytes_of_text(names[n]));
+                told[n] += bytes_equal(op.out.settings.rows[i].topic, ops[n].topic);
         page.in.settings.after = op.out.settings.next;
     } while (page.in.settings.after.len);
     for (unsigned n = 0; n < 700; n++)
@@ -126,11 +119,7 @@ static void a_page_drops_the_pause_that_is_over_of_a_topic_that_is_none(void **s
     struct op page = {.verb = OP_SETTINGS, .bucket = bucket_of(TOPIC)}, op;
 
     run_well(push_op(OTHER, "a"));
-    run_well((struct op){
-        .verb = OP_CONFIGURE,
-        .topic = OTHER,
-        .in.configure = {.has_pause = true, .pause_ms = 1},
-    });
+    run_well(pause_op(OTHER, 0, 1));
     op = pause_for(1);
     wait_until(op.now_ms + 2);
     assert_int_equal(run_well(page).out.settings.count, 1); /* the scan drops that one */
@@ -289,18 +278,9 @@ static void a_pause_that_ended_unseen_is_announced_when_it_is_lifted(void **stat
     assert_int_equal(wake_ups(TOPIC), before + 1);
 }
 
-static struct op pause_op(int64_t until_ms)
-{
-    struct op op = {.verb = OP_CONFIGURE, .topic = TOPIC};
-
-    op.in.configure.has_pause = true;
-    op.in.configure.settings.paused_until_ms = until_ms;
-    return op;
-}
-
 static void a_pause_until_a_time_that_is_past_is_refused(void **state)
 {
-    struct op op = pause_op(store_now());
+    struct op op = pause_op(TOPIC, store_now(), 0);
     unsigned before;
 
     op.in.configure.mask = op.in.configure.settings.set = SETTING_BIT(DEAD_MAX);
@@ -309,7 +289,7 @@ static void a_pause_until_a_time_that_is_past_is_refused(void **state)
     pause_until(SETTINGS_FOREVER);
     before = settings_heard(TOPIC);
     assert_status(run(op), OUT_OF_RANGE);
-    assert_status(run(pause_op(1)), OUT_OF_RANGE);
+    assert_status(run(pause_op(TOPIC, 1, 0)), OUT_OF_RANGE);
     assert_int_equal(settings_heard(TOPIC), before);
     assert_int_equal(settings_of(TOPIC).paused_until_ms, SETTINGS_FOREVER);
     assert_int_equal(settings_of(TOPIC).set, 0);
@@ -339,7 +319,6 @@ static void a_scan_ends_no_pause_that_has_no_end(void **state)
     assert_int_equal(pop(1).out.pop.count, 0);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(what_is_set_is_told),
     TEST(a_topic_that_has_none_has_nothing_set),

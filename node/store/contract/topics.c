@@ -1,7 +1,5 @@
 /* Topics: which there are, page after page, and how their jobs are counted. */
-#include "node/store/contract/contract.h"
-
-#include <stdio.h>
+#include "node/store/contract/locks.h"
 
 static struct op topics(struct bytes after, unsigned limit)
 {
@@ -9,17 +7,14 @@ static struct op topics(struct bytes after, unsigned limit)
 
     op.in.topics.after = after;
     op.in.topics.limit = limit;
-    op = run(op);
-    assert_status(op, OK);
+    op = run_well(op);
     assert_int_equal(op.wait_ms, -1);
     return op;
 }
 
 static struct topic_stats stats_of(struct bytes topic)
 {
-    struct op op = run((struct op){.verb = OP_STATS, .topic = topic});
-
-    assert_status(op, OK);
+    struct op op = run_well((struct op){.verb = OP_STATS, .topic = topic});
     return op.out.stats;
 }
 
@@ -222,55 +217,42 @@ static void a_topic_that_comes_back_is_announced(void **state)
 
 static void pages_tell_each_topic_once_and_in_order(void **state)
 {
-    struct op pushes[9];
-    char names[9][8], told[9][8];
-    struct bytes after = BYTES("");
-    unsigned count = 0, pages = 0;
+    struct bytes after = BYTES(""), last = BYTES("");
+    unsigned number = 0, count = 0, pages = 0;
 
-    for (unsigned i = 0, made = 0; made < 9; i++) {
-        struct bytes name;
-
-        snprintf(names[made], sizeof(names[made]), "n%u", i);
-        name = bytes_of_text(names[made]);
-        if (bucket_of(name) == bucket_of(TOPIC))
-            pushes[made++] = push_op(name, "a");
-    }
-    run_all(pushes, 9);
+    for (unsigned i = 0; i < 9; i++)
+        run_well(push_op(crowd_name(&number), "a"));
     do {
         struct op op = topics(after, 2);
 
         assert_int_equal(op.out.topics.total, 9);
-        for (unsigned i = 0; i < op.out.topics.count; i++) {
-            struct bytes name = op.out.topics.rows[i].topic;
-
-            memcpy(told[count], name.at, name.len);
-            told[count++][name.len] = '\0';
+        for (unsigned i = 0; i < op.out.topics.count; i++, count++) {
+            assert_true(bytes_compare(last, op.out.topics.rows[i].topic) < 0);
+            last = op.out.topics.rows[i].topic; /* kept until the test is over */
         }
         after = op.out.topics.next;
         pages++;
     } while (after.len);
     assert_int_equal(count, 9);
     assert_int_equal(pages, 5);
-    for (unsigned i = 1; i < 9; i++)
-        assert_true(strcmp(told[i - 1], told[i]) < 0);
 }
 
 static void a_page_goes_on_behind_a_topic_that_is_gone(void **state)
 {
     struct op op;
 
-    assert_status(run(push_op(OTHER, "a")), OK);
+    run_well(push_op(OTHER, "a"));
     push("a");
     op = topics(BYTES(""), 1);
     assert_bytes(op.out.topics.rows[0].topic, OTHER);
-    assert_status(run((struct op){.verb = OP_CANCEL, .topic = OTHER, .id = BYTES("a")}), OK);
+    run_well((struct op){.verb = OP_CANCEL, .topic = OTHER, .id = BYTES("a")});
     op = topics(op.out.topics.next, 1);
     assert_bytes(op.out.topics.rows[0].topic, TOPIC);
 }
 
 static void other_buckets_keep_theirs(void **state)
 {
-    assert_status(run(push_op(ELSEWHERE, "a")), OK);
+    run_well(push_op(ELSEWHERE, "a"));
     assert_none_told(0);
 }
 
@@ -280,7 +262,7 @@ static void a_full_page_is_the_last_where_no_more_are_behind(void **state)
 
     assert_int_equal(op.out.topics.count, 1);
     assert_int_equal(op.out.topics.next.len, 0);
-    assert_status(run(push_op(OTHER, "a")), OK);
+    run_well(push_op(OTHER, "a"));
     op = topics(BYTES(""), 1);
     assert_bytes(op.out.topics.next, OTHER);
     op = topics(op.out.topics.next, 1);
@@ -294,9 +276,7 @@ static void a_page_counts_as_stats_does(void **state)
 {
     struct topic_stats told, asked;
 
-    push("a");
-    push("b");
-    push("c");
+    push_letters(3);
     pop_one();
     push_delayed("d", FAR_MS);
     told = topics(BYTES(""), 1).out.topics.rows[0].stats;
@@ -322,7 +302,7 @@ static void the_oldest_ready_job_is_as_old_as_it_is_overdue(void **state)
     struct op old = push_op(TOPIC, "old"), op;
 
     old.in.push.at_ms = store_now() - FAR_MS;
-    assert_status(run(old), OK);
+    run_well(old);
     push("young");
     op = run((struct op){.verb = OP_STATS, .topic = TOPIC});
     assert_int_equal(op.out.stats.oldest_ready_ms, op.now_ms - old.in.push.at_ms);
@@ -342,20 +322,9 @@ static void a_job_that_is_due_has_no_time_left(void **state)
 /* One job of the topic, behind so many that are cancelled. */
 static void leave_tombstones(struct bytes topic, unsigned count)
 {
-    static struct op ops[200];
-    static char ids[200][16];
-
-    for (unsigned i = 0; i < count; i++) {
-        snprintf(ids[i], sizeof(ids[i]), "%u", i);
-        ops[i] = push_op(topic, ids[i]);
-    }
-    run_all(ops, count);
-    assert_status(run(push_op(topic, "alive")), OK);
-    for (unsigned i = 0; i < count; i++) {
-        ops[i] = id_op(OP_CANCEL, ids[i]);
-        ops[i].topic = topic;
-    }
-    run_all(ops, count);
+    push_numbered(topic, 0, count, 0);
+    run_well(push_op(topic, "alive"));
+    cancel_numbered(topic, 0, count);
 }
 
 static void the_oldest_is_found_behind_some_that_were_cancelled(void **state)
@@ -374,21 +343,19 @@ static void the_oldest_is_found_behind_some_that_were_cancelled(void **state)
 static void topics_whose_oldest_is_hidden_hide_no_others(void **state)
 {
     enum { HIDDEN = 12, ALL = HIDDEN + 1 };
-    static char names[ALL][8];
+    unsigned number = 0;
+    struct bytes last;
     struct op op;
 
-    for (unsigned i = 0, made = 0; made < ALL; i++) {
-        snprintf(names[made], sizeof(names[made]), "n%03u", i);
-        if (bucket_of(bytes_of_text(names[made])) == bucket_of(TOPIC))
-            made++;
-    }
     for (unsigned i = 0; i < HIDDEN; i++)
-        leave_tombstones(bytes_of_text(names[i]), 100);
-    assert_status(run(push_op(bytes_of_text(names[HIDDEN]), "a")), OK);
+        leave_tombstones(crowd_name(&number), 100);
+    last = crowd_name(&number);
+    run_well(push_op(last, "a"));
     op = topics(BYTES(""), OP_TOPICS_MAX);
     assert_int_equal(op.out.topics.count, ALL);
     for (unsigned i = 0; i < ALL; i++)
-        assert_int_equal(op.out.topics.rows[i].stats.oldest_ready_ms >= 0, i == HIDDEN);
+        assert_int_equal(op.out.topics.rows[i].stats.oldest_ready_ms >= 0,
+                         bytes_equal(op.out.topics.rows[i].topic, last));
 }
 
 static void the_oldest_is_not_looked_for_behind_many(void **state)
@@ -398,7 +365,6 @@ static void the_oldest_is_not_looked_for_behind_many(void **state)
     assert_int_equal(stats_of(TOPIC).ready, 1);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(a_bucket_without_jobs_has_no_topics),
     TEST(a_topic_is_told_wherever_its_job_is),

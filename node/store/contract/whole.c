@@ -81,24 +81,24 @@ struct op configure(struct topic_settings settings, unsigned mask)
                                 .in.configure = {.settings = settings, .mask = mask}});
 }
 
-static struct op pause(int64_t until_ms, int64_t ms)
+struct op pause_op(struct bytes topic, int64_t until_ms, int64_t ms)
 {
-    struct op op = {.verb = OP_CONFIGURE, .topic = TOPIC};
+    struct op op = {.verb = OP_CONFIGURE, .topic = topic};
 
     op.in.configure.has_pause = true;
     op.in.configure.settings.paused_until_ms = until_ms;
     op.in.configure.pause_ms = ms;
-    return run_well(op);
+    return op;
 }
 
 struct op pause_until(int64_t until_ms)
 {
-    return pause(until_ms, 0);
+    return run_well(pause_op(TOPIC, until_ms, 0));
 }
 
 struct op pause_for(int64_t ms)
 {
-    return pause(0, ms);
+    return run_well(pause_op(TOPIC, 0, ms));
 }
 
 struct op set_dead_max(int64_t dead_max)

@@ -30,6 +30,7 @@ void assert_list(enum job_state state, unsigned count, const char *const *ids);
 /* The settings of `mask` take the values of `settings`. */
 struct op configure(struct topic_settings settings, unsigned mask);
 
+struct op pause_op(struct bytes topic, int64_t until_ms, int64_t ms);
 struct op pause_until(int64_t until_ms); /* SETTINGS_FOREVER; 0 resumes */
 struct op pause_for(int64_t ms);
 struct op set_dead_max(int64_t dead_max);

@@ -2,6 +2,8 @@
  */
 #include "node/store/contract/contract.h"
 
+#include <stdio.h>
+
 struct op run_well(struct op op)
 {
     op = run(op);
@@ -42,6 +44,72 @@ struct op push_mortal(const char *id, int64_t delay_ms, int64_t ttl_ms)
     op.in.push.delay_ms = delay_ms;
     op.in.push.ttl_ms = ttl_ms;
     return run_well(op);
+}
+
+const char *numbered(unsigned i)
+{
+    static char names[NUMBERS][8];
+
+    assert_true(i < NUMBERS);
+    snprintf(names[i], sizeof(names[i]), "%05u", i);
+    return names[i];
+}
+
+void push_numbered(struct bytes topic, unsigned first, unsigned count, int64_t delay_ms)
+{
+    static struct op ops[NUMBERS];
+
+    for (unsigned i = 0; i < count; i++) {
+        ops[i] = push_op(topic, numbered(first + i));
+        ops[i].in.push.delay_ms = delay_ms;
+    }
+    run_all(ops, count);
+    for (unsigned i = 0; i < count; i++)
+        assert_status(ops[i], OK);
+}
+
+void cancel_numbered(struct bytes topic, unsigned first, unsigned count)
+{
+    static struct op ops[NUMBERS];
+
+    for (unsigned i = 0; i < count; i++) {
+        ops[i] = id_op(OP_CANCEL, numbered(first + i));
+        ops[i].topic = topic;
+    }
+    run_all(ops, count);
+    for (unsigned i = 0; i < count; i++)
+        assert_status(ops[i], OK);
+}
+
+void push_letters(unsigned count)
+{
+    static const char *const letters[] = {"a", "b", "c", "d"};
+
+    for (unsigned i = 0; i < count; i++)
+        push(letters[i]);
+}
+
+const struct job *reserve_letters(unsigned count)
+{
+    struct op popped = (push_letters(count), pop(count));
+
+    assert_int_equal(popped.out.pop.count, count);
+    return popped.out.pop.jobs;
+}
+
+struct job reserve(struct op op)
+{
+    run_well(op);
+    return pop_one();
+}
+
+struct op large_op(const char *id)
+{
+    static char body[LARGE_BYTES];
+    struct op op = push_op(TOPIC, id);
+
+    op.in.push.body = bytes_of(body, sizeof(body));
+    return op;
 }
 
 /* ---- changing ---- */

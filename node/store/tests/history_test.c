@@ -1,10 +1,5 @@
 #include "node/store/history.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "base/tests/unit.h"
 
 #include <string.h>
 

@@ -1,12 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "base/tests/unit.h"
+#include "node/store/job.h"
 
 #include <string.h>
-
-#include "node/store/job.h"
 
 #define BODY_BYTES 5
 

@@ -86,14 +86,11 @@ struct failed {
 static bool run_cut(struct op op, unsigned at, struct failed *failed)
 {
     static const struct push_note note = {.number = 1, .renews = true};
-    struct script_keys keys = {.buckets = CONTRACT_BUCKETS};
-    const char *name = contract_key('t');
-    char prefix[SCRIPT_PREFIX_MAX + 1] = "", *text = cut_text(op.verb, at);
+    struct script_keys keys = {.prefix = contract_prefix(), .buckets = CONTRACT_BUCKETS};
+    char *text = cut_text(op.verb, at);
     redisReply *reply;
     bool is_cut;
 
-    memcpy(prefix, name, strcspn(name, ":"));
-    keys.prefix = prefix;
     op.bucket = bucket_of(TOPIC);
     if (op.verb == OP_PUSH)
         script_encode_push(&call, &keys, &op, &note, NULL);

@@ -28,8 +28,7 @@ static void push_resting(void)
 
     op.in.push.rules.priority = 1;
     op.in.push.rules.backoff = (struct backoff){.kind = BACKOFF_FIXED, .base_ms = FAR_MS};
-    run_well(op);
-    job = pop_one();
+    job = reserve(op);
     assert_bytes(job.id, BYTES("resting"));
     let_time_out(&job);
     add("resting");
@@ -95,20 +94,13 @@ static void no_job_is_lost_by_a_scan(void **state)
 
 static struct op pause_it(const char *id)
 {
-    struct op op = {.verb = OP_CONFIGURE, .topic = TOPIC};
-
-    op.in.configure.has_pause = true;
-    op.in.configure.pause_ms = FAR_MS;
-    return op;
+    return pause_op(TOPIC, 0, FAR_MS);
 }
 
 static struct op resume_it(const char *id)
 {
-    struct op op = pause_it(id);
-
     pause_until(SETTINGS_FOREVER);
-    op.in.configure.pause_ms = 0;
-    return op;
+    return pause_op(TOPIC, 0, 0);
 }
 
 static struct op limit_it(const char *id)
@@ -131,12 +123,8 @@ static void no_job_is_lost_with_a_change_of_settings(void **state)
 /* A page that drops a row: of a topic that is none, whose pause is over. */
 static struct op look_at_settings(const char *id)
 {
-    struct op pause = {.verb = OP_CONFIGURE, .topic = OTHER};
-
-    pause.in.configure.has_pause = true;
-    pause.in.configure.pause_ms = 1;
     set_dead_max(7);
-    wait_until(run_well(pause).now_ms + 2);
+    wait_until(run_well(pause_op(OTHER, 0, 1)).now_ms + 2);
     return (struct op){.verb = OP_SETTINGS, .bucket = bucket_of(TOPIC)};
 }
 
@@ -228,8 +216,8 @@ static struct op repair_ghost(const char *id)
 
 static struct op repair_topic(const char *id)
 {
-    redis_fixture_command(contract_redis_fixture(), "DEL %s", contract_key('t'));
-    redis_fixture_command(contract_redis_fixture(), "DEL %s", contract_key('a'));
+    plant("DEL", 't', "");
+    plant("DEL", 'a', "");
     return repair_it("");
 }
 
@@ -275,7 +263,6 @@ static void no_job_is_lost_by_a_look(void **state)
         assert_survived(look_with, verbs[i], "");
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(no_job_is_lost_by_a_scan),
     TEST(no_job_is_lost_with_a_change_of_settings),

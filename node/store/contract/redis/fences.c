@@ -42,7 +42,6 @@ static void no_leader_acts_where_the_fence_is_no_text(void **state)
     assert_state("a", JOB_DELAYED);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(a_full_redis_takes_a_new_leader),
     TEST(no_leader_acts_where_the_fence_is_no_text),

@@ -1,8 +1,7 @@
 /* What a job leaves in Redis, and what is not seen from outside: tombstones, a clock that goes
  * by microseconds, memory that is full.
  */
-#include "node/store/contract/redis/redis.h"
-#include "node/store/contract/whole.h"
+#include "node/store/contract/redis/plant.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,20 +26,14 @@ static void nothing_of_a_job_stays_when_it_is_gone(void **state)
     assert_bytes(due.id, BYTES("due"));
     assert_status(cancel("due"), OK);
     assert_int_equal(pop(1).out.pop.count, 0);
-    for (const char *letter = "jpdrqvxetoac"; *letter; letter++)
-        assert_int_equal(
-            redis_fixture_command(contract_redis_fixture(), "EXISTS %s", contract_key(*letter)),
-            0);
+    assert_nothing_stays();
 }
 
 /* One that had a large body, and an owner when its last try ended. */
 static void let_die(const char *id)
 {
-    static char body[4096];
-    struct op op = push_op(TOPIC, id);
+    struct op op = large_op(id);
     struct job job;
-
-    op.in.push.body = bytes_of(body, sizeof(body));
     op.in.push.rules.max_tries = 1;
     run_well(op);
     job = contract_pop_owned();
@@ -144,19 +137,9 @@ static void tombstones_are_bounded_whatever_leaves_them(void **state)
     for (unsigned i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
         for (unsigned k = 0; k < ways[i].count; k++)
             ways[i].leave();
-        assert_in_range(
-            redis_fixture_command(contract_redis_fixture(), "LLEN %s", contract_key('r')), 3,
-            2000);
+        assert_in_range(plant("LLEN", 'r', ""), 3, 2000);
     }
     ASSERT_READY("first", "second", "x");
-}
-
-static const char *numbered(unsigned i)
-{
-    static char id[16];
-
-    snprintf(id, sizeof(id), "%u", i);
-    return id;
 }
 
 /* Tombstones behind so many live entries that only those at the end are met. The live ones
@@ -165,8 +148,7 @@ static void tombstones_at_the_end_of_a_long_list_are_bounded(void **state)
 {
     enum { BEFORE = 1100, BETWEEN = 90, EACH = 50 };
 
-    for (unsigned i = 0; i < BEFORE; i++)
-        push(numbered(i));
+    push_numbered(TOPIC, 0, BEFORE, 0);
     for (unsigned i = 0; i < BETWEEN; i++) {
         for (unsigned k = 0; k < EACH; k++)
             push(numbered(BEFORE + BETWEEN + k));
@@ -174,9 +156,7 @@ static void tombstones_at_the_end_of_a_long_list_are_bounded(void **state)
         for (unsigned k = 0; k < EACH; k++)
             assert_status(cancel(numbered(BEFORE + BETWEEN + k)), OK);
     }
-    assert_in_range(
-        redis_fixture_command(contract_redis_fixture(), "LLEN %s", contract_key('r')),
-        BEFORE + BETWEEN, 4000);
+    assert_in_range(plant("LLEN", 'r', ""), BEFORE + BETWEEN, 4000);
     for (unsigned i = 0; i < BEFORE + BETWEEN; i++)
         assert_bytes(pop_one().id, bytes_of_text(numbered(i)));
     assert_int_equal(pop(1).out.pop.count, 0);
@@ -224,35 +204,16 @@ static void a_scan_cuts_tombstones_off_once(void **state)
 
         surround_by_tombstones();
         wait_until(after(&mortal, 1));
-        length = redis_fixture_command(contract_redis_fixture(), "LLEN %s", contract_key('r'));
+        length = plant("LLEN", 'r', "");
         op = scan_at(due.out.push.due_ms);
         assert_int_equal(op.out.scan.moved, 2);
-        assert_in_range(
-            redis_fixture_command(contract_redis_fixture(), "LLEN %s", contract_key('r')), 2,
-            length - 250);
+        assert_in_range(plant("LLEN", 'r', ""), 2, length - 250);
         cuts += op.now_ms % CUT_EVERY == 0;
         assert_status(cancel("mortal"), OK);
         assert_status(cancel("due"), OK);
     }
     assert_int_equal(cuts, 2);
     ASSERT_READY("first", "second");
-}
-
-static void push_all_numbered(unsigned from, unsigned to)
-{
-    enum { AT_ONCE = 1000 };
-    static struct op ops[AT_ONCE];
-    static char ids[AT_ONCE][16];
-
-    for (unsigned done = from; done < to; done += AT_ONCE) {
-        unsigned count = to - done < AT_ONCE ? to - done : AT_ONCE;
-
-        for (unsigned i = 0; i < count; i++) {
-            snprintf(ids[i], sizeof(ids[i]), "%u", done + i);
-            ops[i] = push_op(TOPIC, ids[i]);
-        }
-        run_all(ops, count);
-    }
 }
 
 /* More live ones stand at both ends than are looked at there, and some between them. They stay,
@@ -262,16 +223,14 @@ static void tombstones_in_the_middle_of_a_long_list_are_bounded(void **state)
     enum { END = 1100, BETWEEN = 7000, LIVES = 97, ALL = 2 * END + BETWEEN };
     unsigned live = 0;
 
-    push_all_numbered(0, ALL);
+    push_numbered(TOPIC, 0, ALL, 0);
     for (unsigned i = 0; i < ALL; i++) {
         if (i < END || i >= ALL - END || i % LIVES == 0)
             live++;
         else
             assert_status(cancel(numbered(i)), OK);
     }
-    assert_in_range(
-        redis_fixture_command(contract_redis_fixture(), "LLEN %s", contract_key('r')), live,
-        2 * live + 1500);
+    assert_in_range(plant("LLEN", 'r', ""), live, 2 * live + 1500);
     for (unsigned i = 0; i < ALL; i++)
         if (i < END || i >= ALL - END || i % LIVES == 0)
             assert_bytes(pop_one().id, bytes_of_text(numbered(i)));
@@ -282,12 +241,8 @@ static void tombstones_in_the_middle_of_a_long_list_are_bounded(void **state)
 static void who_stands_last_stays_when_tombstones_go(void **state)
 {
     static const char *const ids[] = {"y0", "y1"};
-    char id[16];
 
-    for (unsigned i = 0; i < 1100; i++) {
-        snprintf(id, sizeof(id), "%u", i);
-        push(id);
-    }
+    push_numbered(TOPIC, 0, 1100, 0);
     push(ids[1]);
     for (unsigned i = 0; i < 3000; i++) {
         push(ids[i % 2]);
@@ -298,9 +253,7 @@ static void who_stands_last_stays_when_tombstones_go(void **state)
                                   contract_key('r'), ids[i % 2]),
             1);
     }
-    assert_in_range(
-        redis_fixture_command(contract_redis_fixture(), "LLEN %s", contract_key('r')), 1101,
-        4000);
+    assert_in_range(plant("LLEN", 'r', ""), 1101, 4000);
 }
 
 /* ---- nothing before its time, by a clock that is finer than the store's ---- */
@@ -326,11 +279,9 @@ static void assert_lasts(int64_t began_us, int64_t end_ms)
 
 static void nothing_ends_before_its_time(void **state)
 {
-    struct op pause = {.verb = OP_CONFIGURE, .topic = OTHER};
+    struct op pause = pause_op(OTHER, 0, 1000);
     struct job job;
 
-    pause.in.configure.has_pause = true;
-    pause.in.configure.pause_ms = 1000;
     for (unsigned i = 0; i < 20; i++) {
         int64_t began_us = redis_us();
 
@@ -382,7 +333,6 @@ static void a_full_redis_takes_no_job_but_lets_all_go(void **state)
     assert_gone("refused");
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(nothing_of_a_job_stays_when_it_is_gone),
     TEST(nothing_of_a_job_stays_when_a_scan_deletes_it),

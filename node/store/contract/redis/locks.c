@@ -45,10 +45,8 @@ static void late_topics_are_counted_over_all_pages(void **state)
 
     memset(all.marks, SHARE_OTHERS, SHARES);
     for (unsigned i = 0; i < 220; i++) {
-        struct op later = push_op(crowd_name(&number), "a");
+        struct op later = push_delayed_in(crowd_name(&number), "a", FAR_MS);
 
-        later.in.push.delay_ms = FAR_MS;
-        run_well(later);
         snprintf(rest, sizeof(rest), "%lld %.*s", (long long)(i < 90 ? 1 : now_ms),
                  BYTES_ARG(later.topic));
         plant("ZADD", 't', rest);
@@ -127,7 +125,6 @@ static void a_lock_is_no_place(void **state)
     } while (places.out.places.next.len);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(a_lock_is_a_string_with_an_expiry),
     TEST(late_topics_are_counted_over_all_pages),

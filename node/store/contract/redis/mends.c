@@ -11,10 +11,7 @@
 
 static void push_large(const char *id, int64_t delay_ms)
 {
-    static char large[3000];
-    struct op op = push_op(TOPIC, id);
-
-    op.in.push.body = bytes_of(large, sizeof(large));
+    struct op op = large_op(id);
     op.in.push.delay_ms = delay_ms;
     op.in.push.ttl_ms = 2 * FAR_MS;
     run_well(op);
@@ -175,14 +172,8 @@ static void sound_jobs_are_no_suspects(void **state)
  * not. */
 static void a_suspect_that_is_sound_stays_as_it_is(void **state)
 {
-    static struct op ops[1200];
-    struct job job;
+    struct job job = (push_numbered(TOPIC, 0, 1200, 0), push("a"), get("a"));
 
-    for (unsigned i = 0; i < 1200; i++)
-        ops[i] = push_op(TOPIC, "");
-    run_all(ops, 1200);
-    push("a");
-    job = get("a");
     plant_entry("LREM %s 1 %b", 'r', &job);
     plant_entry("LPUSH %s %b", 'r', &job);
     assert_int_equal(mend("a"), DAMAGE_NONE);
@@ -266,16 +257,9 @@ static void a_stray_entry_in_the_middle_of_many_is_not_told(void **state)
 
 static void what_has_no_room_in_an_answer_is_found_the_next_time(void **state)
 {
-    static struct op ops[150];
-    static char ids[150][8];
     unsigned mended = 0;
 
-    for (unsigned i = 0; i < 150; i++) {
-        snprintf(ids[i], sizeof(ids[i]), "j%u", i);
-        ops[i] = push_op(TOPIC, ids[i]);
-        ops[i].in.push.delay_ms = FAR_MS;
-    }
-    run_all(ops, 150);
+    push_numbered(TOPIC, 0, 150, FAR_MS);
     plant("DEL", 'd', "");
     for (audit(); found.count; audit())
         for (unsigned i = 0; i < found.count; i++, mended++) {
@@ -397,7 +381,6 @@ static void what_a_newer_version_has_set_stays(void **state)
     plant("DEL", 'c', "");
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(a_job_whose_body_is_lost_dies_of_it),
     TEST(a_value_that_is_not_ours_goes_with_all_its_entries),

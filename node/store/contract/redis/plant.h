@@ -23,6 +23,9 @@ void plant_entry(const char *format, char letter, const struct job *job);
 /* `id` has this value. */
 void plant_value(const char *id, const char *value, size_t len);
 
+/* No key of TOPIC is left, and none of its bucket but the counter. */
+void assert_nothing_stays(void);
+
 /* ---- looking and mending ---- */
 
 /* What the last audit found. */

@@ -18,13 +18,9 @@ static char made_id[32]; /* of the last push */
 /* The reply is gone when this returns; the id stays until the next call. */
 static struct op say(struct op op, struct push_note note)
 {
-    struct script_keys keys = {.buckets = CONTRACT_BUCKETS};
-    char prefix[SCRIPT_PREFIX_MAX + 1] = "";
-    const char *name = contract_key('t');
+    struct script_keys keys = {.prefix = contract_prefix(), .buckets = CONTRACT_BUCKETS};
     redisReply *reply;
 
-    memcpy(prefix, name, strcspn(name, ":"));
-    keys.prefix = prefix;
     note.worker = WORKER;
     op.bucket = bucket_of(TOPIC);
     script_encode_push(&call, &keys, &op, &note, NULL);
@@ -260,7 +256,6 @@ static void a_full_redis_still_tells_what_has_happened(void **state)
     assert_counts(TOPIC, 0, 2, 0);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(what_is_said_again_is_answered_as_the_first_time),
     TEST(what_is_said_again_later_is_due_as_it_was),

@@ -62,10 +62,8 @@ const char *contract_prefix(void)
 
 struct job contract_pop_owned(void)
 {
-    struct op op = run(
+    struct op op = run_well(
         (struct op){.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 1, .id_only = true}});
-
-    assert_status(op, OK);
     return op.out.pop.jobs[0];
 }
 
@@ -78,8 +76,7 @@ struct op contract_push_sized(const char *id, size_t body_bytes, int64_t delay_m
     op.in.push.body = bytes_of(body, body_bytes);
     op.in.push.delay_ms = delay_ms;
     op.in.push.ttr_ms = ttr_ms;
-    op = run(op);
-    assert_status(op, OK);
+    op = run_well(op);
     return op;
 }
 
@@ -175,11 +172,9 @@ static void forget_line(char *digests, char letter)
 static void assert_stops_its_topic(struct op op, char letter, unsigned moved)
 {
     char before[CONTRACT_DIGESTS] = "", after[CONTRACT_DIGESTS] = "", wrong[128];
-    struct op other = push_op(OTHER, "");
 
-    other.in.push.delay_ms = 1;
     if (moved > 0)
-        wait_until(run(other).out.push.due_ms);
+        wait_until(push_delayed_in(OTHER, "", 1).out.push.due_ms);
     contract_spoil(letter);
     contract_call_scan();
     contract_digests(letter, before);

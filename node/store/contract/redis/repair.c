@@ -112,15 +112,6 @@ static void a_ranked_entry_of_a_job_that_is_elsewhere_goes(void **state)
     ASSERT_LIST(JOB_DELAYED, "a*[b]?");
 }
 
-static void push_many(unsigned count)
-{
-    static struct op ops[1500];
-
-    for (unsigned i = 0; i < count; i++)
-        ops[i] = push_op(TOPIC, "");
-    run_all(ops, count);
-}
-
 /* Of a list that is out of order only the ends are looked through: its old entry, far inside,
  * becomes a tombstone. */
 static void a_ready_job_that_is_not_found_in_the_list_gets_another_entry(void **state)
@@ -128,9 +119,9 @@ static void a_ready_job_that_is_not_found_in_the_list_gets_another_entry(void **
     unsigned purged = 0;
     struct op op;
 
-    push_many(1100);
+    push_numbered(TOPIC, 0, 1100, 0);
     push("a");
-    push_many(1500);
+    push_numbered(TOPIC, 1100, 1500, 0);
     plant("LSET", 'r', "975 \xff\xff\xff\xff\xff\xffghost"); /* halving goes astray there */
     assert_int_equal(mend("a"), DAMAGE_NO_PLACE);
     assert_int_equal(mend("a"), DAMAGE_NONE);
@@ -145,8 +136,7 @@ static void a_ready_job_that_is_not_found_in_the_list_gets_another_entry(void **
 
 static void a_ready_job_near_the_end_is_found_in_a_list_out_of_order(void **state)
 {
-    push_many(1500);
-    push_many(1100);
+    push_numbered(TOPIC, 0, 2600, 0);
     push("last");
     plant("LSET", 'r', "1300 \xff\xff\xff\xff\xff\xffghost"); /* halving begins there */
     assert_int_equal(mend("last"), DAMAGE_NONE);
@@ -256,7 +246,6 @@ static void a_ready_job_in_the_wrong_rank_goes_to_its_own(void **state)
     ASSERT_READY("a", "b");
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(a_delayed_job_in_no_place_waits_for_its_due_time),
     TEST(an_overdue_job_in_no_place_becomes_ready),

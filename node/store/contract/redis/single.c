@@ -1,17 +1,14 @@
 /* As wrong.c, for a single job with rules: what its verbs leave behind when they are refused,
  * because a key is of a wrong type, PUBLISH is forbidden, or Redis is full.
  */
-#include "node/store/contract/redis/redis.h"
+#include "node/store/contract/redis/plant.h"
 
 #define PRIORITY 5
 
 /* Large, of another priority, with a ttl: it needs every key there is. */
 static struct op rich_op(const char *id)
 {
-    static char body[4096];
-    struct op op = push_op(TOPIC, id);
-
-    op.in.push.body = bytes_of(body, sizeof(body));
+    struct op op = large_op(id);
     op.in.push.rules.priority = PRIORITY;
     op.in.push.ttl_ms = FAR_MS;
     return op;
@@ -180,10 +177,7 @@ static void nothing_of_a_job_with_rules_stays_when_it_is_gone(void **state)
     assert_status(cancel("buried"), OK);
     run_well(rich_op("cancelled"));
     assert_status(cancel("cancelled"), OK);
-    for (const char *letter = "jpdrqvxetoac"; *letter; letter++)
-        assert_int_equal(
-            redis_fixture_command(contract_redis_fixture(), "EXISTS %s", contract_key(*letter)),
-            0);
+    assert_nothing_stays();
 }
 
 /* ---- nobody may be told; Redis is full ---- */
@@ -226,7 +220,6 @@ static void a_full_redis_lets_jobs_die_and_be_moved(void **state)
     assert_all_counts(1, 1, 0, 2);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(no_push_with_rules_happens_when_a_key_is_wrong),
     TEST(nothing_is_replaced_when_a_key_is_wrong),

@@ -51,15 +51,13 @@ static void assert_nobody_waits_in_vain(void)
 
 void twins_begin(void)
 {
-    struct op pause = {.verb = OP_CONFIGURE, .topic = TOPIC}, later = id_op(OP_MOVE, "a");
+    struct op later = id_op(OP_MOVE, "a");
 
     if (twins_below(4))
         return;
-    pause.in.configure.has_pause = true;
-    pause.in.configure.pause_ms = 30;
     later.in.move.states = FROM_ANYWHERE;
     later.in.move.delay_ms = FAR_MS;
-    twins_run(pause);
+    twins_run(pause_op(TOPIC, 0, 30));
     twins_run(push_op(TOPIC, "a"));
     twins_run(later);
     step_pop(OP_POP, TOPIC);
@@ -124,11 +122,10 @@ void twins_step(void)
 
 static void empty(struct bytes topic)
 {
-    struct op plain = {.verb = OP_CONFIGURE, .topic = topic};
+    struct op plain = pause_op(topic, 0, 0);
 
     cancel_all(topic);
     plain.in.configure.mask = SETTINGS_ALL;
-    plain.in.configure.has_pause = true;
     twins_run(plain);
     assert_int_equal(
         twins_run((struct op){.verb = OP_POP, .topic = topic, .in.pop.count = BATCH_MAX})

@@ -209,7 +209,6 @@ static void redis_and_memory_answer_alike(void **state)
     timers_fini(&twins.timers);
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(redis_and_memory_answer_alike),
 };

@@ -55,19 +55,10 @@ static void no_sweep_changes_a_job_when_a_key_is_wrong(void **state)
     contract_all_or_nothing(op, "jv");
 }
 
-static struct op pause_op(struct bytes topic, int64_t ms)
-{
-    struct op op = {.verb = OP_CONFIGURE, .topic = topic};
-
-    op.in.configure.has_pause = true;
-    op.in.configure.pause_ms = ms;
-    return op;
-}
-
 static void no_setting_changes_when_a_key_is_wrong(void **state)
 {
     struct op op = {.verb = OP_CONFIGURE, .topic = TOPIC, .in.configure.has_pause = true};
-    struct op pause = pause_op(OTHER, 1);
+    struct op pause = pause_op(OTHER, 0, 1);
 
     set_a_wide_scene();
     pause_for(FAR_MS);
@@ -138,13 +129,12 @@ static void no_orphan_is_passed_over(void **state)
 
 static void a_ttl_without_a_job_stops_its_topic_and_no_other(void **state)
 {
-    struct op other = push_op(OTHER, "b"), op;
+    struct op op;
 
     push_mortal("lost", 0, 1);
     push_delayed("a", 1);
     plant("HDEL", 'j', "lost");
-    other.in.push.delay_ms = 1;
-    wait_until(run_well(other).out.push.due_ms + 1);
+    wait_until(push_delayed_in(OTHER, "b", 1).out.push.due_ms + 1);
     op = run_well(scan_op());
     assert_int_equal(op.out.scan.stuck, 1);
     assert_int_equal(op.out.scan.moved, 1);
@@ -285,18 +275,18 @@ static void a_full_redis_takes_no_settings_of_one_more_topic(void **state)
     run_well(push_op(OTHER, "a"));
     set_dead_max(1);
     contract_fill();
-    assert_status(run(pause_op(OTHER, FAR_MS)), STORE_ERROR);
-    assert_status(run(pause_op(BYTES("made up"), FAR_MS)), STORE_ERROR);
+    assert_status(run(pause_op(OTHER, 0, FAR_MS)), STORE_ERROR);
+    assert_status(run(pause_op(BYTES("made up"), 0, FAR_MS)), STORE_ERROR);
     assert_int_equal(plant("HLEN", 'c', ""), 1);
-    run_well(pause_op(OTHER, 0));
-    run_well(pause_op(TOPIC, FAR_MS));
+    run_well(pause_op(OTHER, 0, 0));
+    run_well(pause_op(TOPIC, 0, FAR_MS));
     configure(limit, limit.set);
-    run_well(pause_op(TOPIC, 0));
+    run_well(pause_op(TOPIC, 0, 0));
     configure((struct topic_settings){0}, SETTINGS_ALL);
     assert_int_equal(plant("HLEN", 'c', ""), 0);
-    assert_status(run(pause_op(TOPIC, FAR_MS)), STORE_ERROR);
+    assert_status(run(pause_op(TOPIC, 0, FAR_MS)), STORE_ERROR);
     contract_make_room();
-    run_well(pause_op(OTHER, FAR_MS));
+    run_well(pause_op(OTHER, 0, FAR_MS));
 }
 
 static void settings_are_told_by_a_redis_that_refuses_to_write(void **state)
@@ -305,7 +295,7 @@ static void settings_are_told_by_a_redis_that_refuses_to_write(void **state)
     struct op page = {.verb = OP_SETTINGS, .bucket = bucket_of(TOPIC)}, told, refused;
 
     set_dead_max(7);
-    wait_until(run_well(pause_op(OTHER, 1)).now_ms + 2);
+    wait_until(run_well(pause_op(OTHER, 0, 1)).now_ms + 2);
     redis_fixture_command(redis, "CONFIG SET min-replicas-to-write 1");
     refused = run(push_op(TOPIC, "refused"));
     told = run(page);
@@ -327,11 +317,9 @@ static void nothing_stays_of_jobs_that_are_swept_away(void **state)
     for (enum job_state place = JOB_DELAYED; place <= JOB_DEAD; place++)
         while (purge(place, 1).out.chunk.has_more)
             ;
-    for (const char *letter = "jpdrqvxetoac"; *letter; letter++)
-        assert_int_equal(plant("EXISTS", *letter, ""), 0);
+    assert_nothing_stays();
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(no_sweep_changes_a_job_when_a_key_is_wrong),
     TEST(no_setting_changes_when_a_key_is_wrong),

@@ -5,8 +5,7 @@
  * the counter may have grown.)
  */
 #include "node/store/contract/locks.h"
-#include "node/store/contract/redis/redis.h"
-#include "node/store/contract/whole.h"
+#include "node/store/contract/redis/plant.h"
 
 #include <stdio.h>
 
@@ -16,11 +15,9 @@
 
 static void no_push_changes_a_job_when_a_key_is_wrong(void **state)
 {
-    static char body[4096];
-    struct op op = push_op(TOPIC, "new");
+    struct op op = large_op("new");
 
     contract_set_the_scene();
-    op.in.push.body = bytes_of(body, sizeof(body));
     contract_all_or_nothing(op, "jprn");
     op.in.push.delay_ms = 100;
     contract_all_or_nothing(op, "jpdt");
@@ -110,8 +107,8 @@ static void a_key_of_a_wrong_type_hides_no_other_topic(void **state)
     run_well(push_op(OTHER, "a"));
     for (const char *letter = "jdrvxq"; *letter; letter++) {
         contract_set_the_scene();
-        redis_fixture_command(contract_redis_fixture(), "DEL %s", contract_key(*letter));
-        redis_fixture_command(contract_redis_fixture(), "SET %s wrong", contract_key(*letter));
+        plant("DEL", *letter, "");
+        plant("SET", *letter, "wrong");
         op = run_well(op);
         assert_int_equal(op.out.topics.count, 2); /* by their names: OTHER is the first */
         assert_int_equal(op.out.topics.rows[0].stats.ready, 1);
@@ -138,7 +135,7 @@ static void an_absurd_score_delays_nobody(void **state)
     struct job job;
 
     for (unsigned i = 0; i < sizeof(scores) / sizeof(*scores); i++) {
-        struct op op, due = push_op(OTHER, "");
+        struct op op;
 
         push_delayed("later", FAR_MS);
         job = hold("held", FAR_MS);
@@ -147,8 +144,7 @@ static void an_absurd_score_delays_nobody(void **state)
         plant_absurd_score('v', "held", scores[i]);
         plant_absurd_score('e', "mortal", scores[i]);
         contract_call_scan();
-        due.in.push.delay_ms = 1;
-        op = scan_at(run(due).out.push.due_ms);
+        op = scan_at(push_delayed_in(OTHER, "", 1).out.push.due_ms);
         assert_true(op.out.scan.moved >= 1);
         assert_true(scan(1000).out.scan.next_ms != 0);
         assert_counts(OTHER, 0, (int)i + 1, 0);
@@ -158,9 +154,9 @@ static void an_absurd_score_delays_nobody(void **state)
             ack(&job);
         for (const char *id = "later\0held\0mortal\0"; *id; id += strlen(id) + 1)
             cancel(id);
-        redis_fixture_command(contract_redis_fixture(), "DEL %s", contract_key('d'));
-        redis_fixture_command(contract_redis_fixture(), "DEL %s", contract_key('v'));
-        redis_fixture_command(contract_redis_fixture(), "DEL %s", contract_key('e'));
+        plant("DEL", 'd', "");
+        plant("DEL", 'v', "");
+        plant("DEL", 'e', "");
         redis_fixture_command(contract_redis_fixture(), "ZADD %s %s %b", contract_key('t'),
                               scores[i], TOPIC.at, TOPIC.len);
         assert_true(scan(1000).out.scan.next_ms != 0);
@@ -218,7 +214,6 @@ static void let_a_bucket_have_work(void)
 {
     struct topic_settings settings = {
         .set = SETTING_BIT(HISTORY) | SETTING_BIT(DEAD_MAX), .history = true, .dead_max = 1};
-    struct op due = push_op(OTHER, "");
     struct job job;
 
     for (unsigned i = 0; i < 2; i++) {
@@ -228,10 +223,9 @@ static void let_a_bucket_have_work(void)
     }
     configure(settings, settings.set);
     push_delayed("due", 1);
-    due.in.push.delay_ms = 1;
-    wait_until(run_well(due).out.push.due_ms);
-    redis_fixture_command(contract_redis_fixture(), "ZADD %s 1 over", contract_key('t'));
-    redis_fixture_command(contract_redis_fixture(), "ZADD %s 0 over", contract_key('a'));
+    wait_until(push_delayed_in(OTHER, "", 1).out.push.due_ms);
+    plant("ZADD", 't', "1 over");
+    plant("ZADD", 'a', "0 over");
 }
 
 static void forget_the_bucket(void)
@@ -246,10 +240,7 @@ static void forget_the_bucket(void)
 
 static void assert_another_bucket_goes_on(struct op scan)
 {
-    struct op due = push_op(ELSEWHERE, "");
-
-    due.in.push.delay_ms = 1;
-    wait_until(run_well(due).out.push.due_ms);
+    wait_until(push_delayed_in(ELSEWHERE, "", 1).out.push.due_ms);
     scan.bucket = bucket_of(ELSEWHERE);
     assert_int_equal(run_well(scan).out.scan.moved, 1);
 }
@@ -262,8 +253,8 @@ static void an_audit_names_the_key_of_a_wrong_type(void **state)
     for (const char *letter = "jpdqvxerta"; *letter; letter++) {
         push_delayed("due", ROOM_MS);
         assert_string_equal(error_of(&op), "");
-        redis_fixture_command(contract_redis_fixture(), "DEL %s", contract_key(*letter));
-        redis_fixture_command(contract_redis_fixture(), "SET %s wrong", contract_key(*letter));
+        plant("DEL", *letter, "");
+        plant("SET", *letter, "wrong");
         snprintf(expected, sizeof(expected), "DUEQ %s is a string, not a ",
                  contract_key(*letter));
         if (!strstr(error_of(&op), expected))
@@ -332,7 +323,7 @@ static void a_scan_says_what_is_wrong_and_moves_no_job_of_that_topic(void **stat
 
     push_delayed("a", 1);
     wait_until(push_delayed("b", 1).out.push.due_ms);
-    redis_fixture_command(contract_redis_fixture(), "HDEL %s b", contract_key('j'));
+    plant("HDEL", 'j', "b");
     contract_digests('t', before);
     op = run(op);
     contract_digests('t', after);
@@ -348,7 +339,7 @@ static void a_missing_body_stops_the_pop_before_anything_is_taken(void **state)
 
     push("a");
     contract_push_sized("b", 4000, 0, TTR_MS);
-    redis_fixture_command(contract_redis_fixture(), "HDEL %s b", contract_key('p'));
+    plant("HDEL", 'p', "b");
     contract_refused(op, 'n');
     contract_refused(id_op(OP_GET, "b"), 'n');
 }
@@ -363,21 +354,19 @@ static void a_value_that_is_too_short_stops_its_topic_alone(void **state)
         char place = values[i][0] % 8 == JOB_DELAYED ? 'd'
                      : values[i][0] % 8 == JOB_READY ? 'e'
                                                      : 'v';
-        struct op other = push_op(OTHER, ""), op;
+        struct op op;
 
         push_delayed("sound", 1);
-        other.in.push.delay_ms = 1;
         redis_fixture_command(contract_redis_fixture(), "HSET %s short %b", contract_key('j'),
                               values[i], lens[i]);
-        redis_fixture_command(contract_redis_fixture(), "ZADD %s 1 short", contract_key(place));
+        plant("ZADD", place, "1 short");
         contract_call_scan();
-        wait_until(run(other).out.push.due_ms);
-        op = run(scan_op());
-        assert_status(op, OK);
+        wait_until(push_delayed_in(OTHER, "", 1).out.push.due_ms);
+        op = run_well(scan_op());
         assert_int_equal(op.out.scan.stuck, 1);
         assert_int_equal(op.out.scan.moved, 1);
-        redis_fixture_command(contract_redis_fixture(), "ZREM %s short", contract_key(place));
-        redis_fixture_command(contract_redis_fixture(), "HDEL %s short", contract_key('j'));
+        plant("ZREM", place, "short");
+        plant("HDEL", 'j', "short");
         assert_status(cancel("sound"), OK);
     }
 }
@@ -398,7 +387,6 @@ static void nothing_happens_that_cannot_be_announced(void **state)
     contract_refused_unheard(scan_op());
 }
 
-#define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(no_push_changes_a_job_when_a_key_is_wrong),
     TEST(no_pop_changes_a_job_when_a_key_is_wrong),

@@ -1,11 +1,6 @@
 /* Features of the memory store alone: faults, held answers, a broken link, a shared clock.
  * contract_test.c tests what every store must do. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "base/tests/unit.h"
 #include "node/store/memory/store.h"
 
 #define TOPIC BYTES("orders")

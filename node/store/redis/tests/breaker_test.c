@@ -1,10 +1,5 @@
 /* The circuit breaker in the states of its diagram, on a fake clock. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "base/tests/unit.h"
 #include "node/store/redis/breaker.h"
 
 #define AFTER_MS 10000

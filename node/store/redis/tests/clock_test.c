@@ -1,10 +1,5 @@
 /* A clock that was set is told from one that runs, from a slow answer and from slow drift. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "base/tests/unit.h"
 #include "node/store/redis/lane.h"
 
 #define AHEAD_MS 1700000000000 /* of ours, at first */

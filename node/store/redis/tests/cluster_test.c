@@ -1,5 +1,6 @@
 /* A store on a Redis Cluster of real servers: buckets that move, masters that go. */
 #include "node/store/redis/tests/cluster_fixture.h"
+#include "node/store/redis/tests/log_fixture.h"
 #include "node/store/redis/parts.h"
 
 #include <signal.h>
@@ -11,7 +12,6 @@
 #include <event2/event.h>
 #include <hiredis/hiredis.h>
 
-#include "base/log.h"
 #include "node/store/redis/topology/cluster_map.h"
 
 #define BUCKETS 64
@@ -23,26 +23,14 @@ static void start(struct node *n)
     run_until_reached(n);
 }
 
-static const struct redis_store_stats *stats(const struct node *n)
+static void push_to(struct node *n, unsigned bucket)
 {
-    return redis_store_stats(n->store);
+    push_well(n, cluster_topic(bucket));
 }
 
-static void push_well(struct node *n, unsigned bucket)
+static int64_t count_ready(struct node *n, unsigned bucket)
 {
-    struct job_op a = {0};
-
-    assert_int_equal(push(n, &a, cluster_topic(bucket)), STATUS_OK);
-}
-
-static unsigned count_ready(struct node *n, unsigned bucket)
-{
-    struct job_op a = {0};
-
-    submit_stats(n, &a, cluster_topic(bucket));
-    run_until(n->loop, &a.is_done);
-    assert_int_equal(a.op.status, STATUS_OK);
-    return (unsigned)a.op.out.stats.ready;
+    return stats_of(n, cluster_topic(bucket)).ready;
 }
 
 static void move(unsigned bucket, unsigned to)
@@ -80,7 +68,7 @@ static void each_bucket_is_at_its_master(void **state)
 
     start(n);
     for (unsigned bucket = 0; bucket < BUCKETS; bucket++) {
-        push_well(n, bucket);
+        push_to(n, bucket);
         assert_int_equal(
             redis_fixture_command(cluster_owner(bucket), "EXISTS dq:{%u}:n", bucket), 1);
     }
@@ -98,7 +86,7 @@ static void what_becomes_ready_at_any_master_is_heard(void **state)
     start(n);
     for (unsigned bucket = 0; bucket < BUCKETS; bucket += 8) {
         n->is_woken = false;
-        push_well(n, bucket);
+        push_to(n, bucket);
         run_until(n->loop, &n->is_woken);
     }
 }
@@ -129,7 +117,7 @@ static void a_hint_goes_to_the_master_of_its_bucket(void **state)
         buckets[server_of(bucket)]++;
     }
     for (unsigned bucket = 0; bucket < BUCKETS; bucket++)
-        push_well(n, bucket);
+        push_to(n, bucket);
     for (unsigned i = 0; i < CLUSTER_MASTERS; i++)
         assert_true(count_published(cluster.servers[i]) >= 2 * buckets[i]);
 }
@@ -156,7 +144,7 @@ static void all_masters_are_looked_through(void **state)
 
     start(n);
     for (unsigned bucket = 0; bucket < BUCKETS; bucket++)
-        push_well(n, bucket);
+        push_to(n, bucket);
     do {
         struct job_op page = {.turns = &found, .op.in.places.after = bytes_of_text(cursor)};
 
@@ -178,17 +166,17 @@ static void a_bucket_that_has_moved_is_followed(void **state)
     int ups;
 
     start(n);
-    push_well(n, bucket);
+    push_to(n, bucket);
     ups = n->ups;
     move(bucket, to);
-    push_well(n, bucket);
+    push_to(n, bucket);
     assert_int_equal(count_ready(n, bucket), 2);
     assert_in_range(stats(n)->moved, 1, 100);
     assert_int_equal(stats(n)->rollbacks, 0);
     assert_int_equal(n->ups, ups);
     move(bucket, (to + 1) % CLUSTER_MASTERS);
     move(bucket, to);
-    push_well(n, bucket);
+    push_to(n, bucket);
     assert_int_equal(count_ready(n, bucket), 3);
     assert_int_equal(stats(n)->rollbacks, 0);
 }
@@ -200,12 +188,12 @@ static void a_new_master_is_connected_to(void **state)
     unsigned bucket = 9, from = server_of(bucket);
 
     start(n);
-    push_well(n, bucket);
+    push_to(n, bucket);
     move(bucket, LAST);
-    push_well(n, bucket);
+    push_to(n, bucket);
     assert_int_equal(count_ready(n, bucket), 2);
     move(bucket, from);
-    push_well(n, bucket);
+    push_to(n, bucket);
     assert_int_equal(count_ready(n, bucket), 3);
     alarm(PATIENCE_S);
     while (redis_store_lanes(n->store) > CLUSTER_MASTERS)
@@ -239,7 +227,7 @@ static void who_was_named_by_an_answer_is_kept_for_some_maps(void **state)
     assert_int_equal(redis_store_lanes(n->store), CLUSTER_MASTERS + 1);
     run_until_bucket(n, bucket, true);
     kill(cluster.servers[LAST]->pid, SIGCONT);
-    push_well(n, bucket);
+    push_to(n, bucket);
 }
 
 static void a_bucket_on_its_way_waits_and_no_other(void **state)
@@ -250,21 +238,19 @@ static void a_bucket_on_its_way_waits_and_no_other(void **state)
     struct job_op waits[20] = {0};
 
     start(n);
-    push_well(n, bucket);
+    push_to(n, bucket);
     cluster_begin_move(bucket, to);
     cluster_move_keys(bucket, to, 2);
     for (unsigned i = 0; i < 20; i++)
         submit_push(n, &waits[i], cluster_topic(bucket));
     for (int i = 0; i < 50; i++)
-        push_well(n, other);
+        push_to(n, other);
     assert_false(waits[0].is_done);
     assert_in_range(stats(n)->try_again + stats(n)->asked, 1, 10000);
     cluster_move_keys(bucket, to, 1000);
     cluster_end_move(bucket, to);
-    for (unsigned i = 0; i < 20; i++) {
-        run_until(n->loop, &waits[i].is_done);
-        assert_int_equal(waits[i].op.status, STATUS_OK);
-    }
+    for (unsigned i = 0; i < 20; i++)
+        assert_int_equal(await(n, &waits[i]), STATUS_OK);
     assert_int_equal(count_ready(n, bucket), 21);
     assert_int_equal(stats(n)->rollbacks, 0);
     assert_int_equal(n->downs, 0);
@@ -293,7 +279,7 @@ static void a_bucket_that_stays_half_way_is_told_and_comes_back(void **state)
 
     n->options.hold_ms = PATIENCE_S * 1000;
     start(n);
-    push_well(n, bucket);
+    push_to(n, bucket);
     cluster_begin_move(bucket, to);
     cluster_move_keys(bucket, to, 2);
     submit_push(n, &waits, cluster_topic(bucket));
@@ -301,13 +287,12 @@ static void a_bucket_that_stays_half_way_is_told_and_comes_back(void **state)
     assert_non_null(strstr(why, "its slot is on its way to "));
     assert_in_range(strtol(strrchr(address, ':') + 1, NULL, 10), cluster_owner(bucket)->port,
                     cluster_owner(bucket)->port);
-    push_well(n, other);
+    push_to(n, other);
     assert_false(waits.is_done);
     assert_in_range(stats(n)->try_again + stats(n)->asked, 1, 1000);
     cluster_move_keys(bucket, to, 1000);
     cluster_end_move(bucket, to);
-    run_until(n->loop, &waits.is_done);
-    assert_int_equal(waits.op.status, STATUS_OK);
+    assert_int_equal(await(n, &waits), STATUS_OK);
     run_until_bucket(n, bucket, true);
     assert_int_equal(count_ready(n, bucket), 2);
     assert_int_equal(n->downs, 0);
@@ -328,7 +313,7 @@ static void a_bucket_that_stays_half_way_opens_no_breaker(void **state)
     n->options.breaker_after_ms = 1500; /* a busy machine's Redis may be silent for a while */
     n->options.breaker_failures = 0;
     start(n);
-    push_well(n, bucket);
+    push_to(n, bucket);
     cluster_begin_move(bucket, to);
     cluster_move_keys(bucket, to, 1000); /* nothing of it can be asked here any more */
     submit_push(n, &waits, cluster_topic(bucket));
@@ -339,11 +324,10 @@ static void a_bucket_that_stays_half_way_opens_no_breaker(void **state)
         event_base_loop(n->loop->base, EVLOOP_ONCE);
     assert_false(waits.is_done);
     assert_int_equal(stats(n)->breaker, BREAKER_CLOSED);
-    push_well(n, neighbour);
+    push_to(n, neighbour);
     assert_int_equal(stats(n)->breaker_trips, 0);
     cluster_end_move(bucket, to);
-    run_until(n->loop, &comes_later.is_done);
-    assert_int_equal(comes_later.op.status, STATUS_OK);
+    assert_int_equal(await(n, &comes_later), STATUS_OK);
     assert_int_equal(waits.op.status, STATUS_OK);
 }
 
@@ -355,38 +339,16 @@ static void a_leader_s_operation_is_not_sent_after_its_bucket(void **state)
     struct job_op fence = {.op.token = BYTES("")}, again = {.op.token = BYTES("")};
 
     start(n);
-    push_well(n, bucket);
+    push_to(n, bucket);
     move(bucket, to);
     submit_op(n, &fence, OP_FENCE, cluster_topic(bucket));
-    run_until(n->loop, &fence.is_done);
-    assert_int_equal(fence.op.status, STATUS_UNAVAILABLE);
+    assert_int_equal(await(n, &fence), STATUS_UNAVAILABLE);
     run_until_bucket(n, bucket, true);
     submit_op(n, &again, OP_FENCE, cluster_topic(bucket));
-    run_until(n->loop, &again.is_done);
-    assert_int_equal(again.op.status, STATUS_OK);
+    assert_int_equal(await(n, &again), STATUS_OK);
 }
 
 /* ---- what the log says of it ---- */
-
-static void log_to(const char *path)
-{
-    struct log_options options = {.level = LEVEL_INFO, .modules = "", .file = path};
-
-    assert_int_equal(log_configure(&options), STATUS_OK);
-}
-
-static unsigned count_in(const char *path, const char *words)
-{
-    FILE *file = fopen(path, "r");
-    char line[4096];
-    unsigned count = 0;
-
-    assert_non_null(file);
-    while (fgets(line, sizeof(line), file))
-        count += strstr(line, words) != NULL;
-    fclose(file);
-    return count;
-}
 
 /* And no word of a map whose numbers are the same. */
 static void where_a_bucket_has_gone_is_said(void **state)
@@ -399,13 +361,13 @@ static void where_a_bucket_has_gone_is_said(void **state)
     log_to(path);
     start(n);
     move(bucket, to);
-    push_well(n, bucket);
+    push_to(n, bucket);
     run_until_maps(n, 3);
     log_to(NULL);
     snprintf(words, sizeof(words), "bucket %u: 127.0.0.1:%d -> 127.0.0.1:%d\n", bucket,
              cluster.servers[from]->port, cluster.servers[to]->port);
-    assert_int_equal(count_in(path, words), 1);
-    assert_int_equal(count_in(path, "Redis Cluster: epoch"), 1);
+    assert_int_equal(lines_with(path, words), 1);
+    assert_int_equal(lines_with(path, "Redis Cluster: epoch"), 1);
     unlink(path);
 }
 
@@ -429,9 +391,9 @@ static void a_walk_through_a_master_is_no_probe_of_a_bucket(void **state)
     b = make_wary(n, 0);
     store_submit(redis_store_port(n->store), &page.op);
     submit_push(n, &first, cluster_topic(0));
-    assert_int_equal(redis_store_stats(n->store)->held, 0);
+    assert_int_equal(stats(n)->held, 0);
     submit_push(n, &second, cluster_topic(0));
-    assert_int_equal(redis_store_stats(n->store)->held, 1);
+    assert_int_equal(stats(n)->held, 1);
     run_until(n->loop, &page.is_done);
     run_until(n->loop, &second.is_done);
     assert_false(b->is_probing);
@@ -445,7 +407,7 @@ static void a_refusal_opens_a_bucket_for_the_next_one_only(void **state)
     const struct redis_bucket *b;
 
     start(n);
-    push_well(n, bucket);
+    push_to(n, bucket);
     b = make_wary(n, bucket);
     redis_fixture_command(cluster_owner(bucket), "CONFIG SET maxmemory 1");
     for (unsigned i = 0; i < 3; i++)
@@ -453,10 +415,10 @@ static void a_refusal_opens_a_bucket_for_the_next_one_only(void **state)
     run_until(n->loop, &ops[0].is_done);
     assert_int_not_equal(ops[0].op.status, STATUS_OK);
     assert_true(b->is_probing);
-    assert_int_equal(redis_store_stats(n->store)->held, 1);
+    assert_int_equal(stats(n)->held, 1);
     run_until(n->loop, &ops[2].is_done);
     redis_fixture_command(cluster_owner(bucket), "CONFIG SET maxmemory 0");
-    push_well(n, bucket);
+    push_to(n, bucket);
     assert_false(b->is_probing);
 }
 
@@ -478,13 +440,12 @@ static void without_a_master_its_buckets_wait_and_no_others(void **state)
     run_until_bucket(n, bucket, false);
     submit_push(n, &waits, cluster_topic(bucket));
     for (int i = 0; i < 50; i++)
-        push_well(n, other);
+        push_to(n, other);
     assert_false(waits.is_done);
     assert_non_null(redis_store_bucket_why(n->store, bucket, &address));
     run_until(n->loop, &n->is_up); /* perhaps it had subscribed there */
     redis_fixture_start(owner);
-    run_until(n->loop, &waits.is_done);
-    assert_int_equal(waits.op.status, STATUS_OK);
+    assert_int_equal(await(n, &waits), STATUS_OK);
     run_until_reached(n);
     assert_int_equal(stats(n)->rollbacks, 0);
     for (unsigned i = 0; i < CLUSTER_SERVERS; i++)
@@ -509,8 +470,7 @@ static void while_the_masters_say_that_all_is_down_it_is(void **state)
     assert_non_null(strstr(run_until_told(n, other, &address), "CLUSTERDOWN"));
     assert_false(waits.is_done);
     redis_fixture_start(owner);
-    run_until(n->loop, &waits.is_done);
-    assert_int_equal(waits.op.status, STATUS_OK);
+    assert_int_equal(await(n, &waits), STATUS_OK);
     run_until_reached(n);
     assert_int_equal(stats(n)->rollbacks, 0);
 }
@@ -532,11 +492,9 @@ static void a_promoted_replica_is_followed_and_nothing_is_lost(void **state)
     cluster_promote(server_of(bucket), "");
     for (unsigned i = 100; i < 200; i++)
         submit_push(n, &waits[i], cluster_topic(bucket));
-    for (unsigned i = 0; i < 200; i++) {
-        run_until(n->loop, &waits[i].is_done);
-        assert_int_equal(waits[i].op.status, STATUS_OK);
-    }
-    push_well(n, other);
+    for (unsigned i = 0; i < 200; i++)
+        assert_int_equal(await(n, &waits[i]), STATUS_OK);
+    push_to(n, other);
     assert_int_equal(count_ready(n, bucket), 200);
     assert_int_equal(stats(n)->rollbacks + stats(n)->lost_pushes, 0);
 }
@@ -550,12 +508,12 @@ static void a_promoted_replica_that_lacks_pushes_has_rolled_back(void **state)
 
     cluster_replicate(server);
     start(n);
-    push_well(n, bucket);
+    push_to(n, bucket);
     redis_fixture_command(master, "WAIT 1 5000");
     kill(replica->pid, SIGSTOP);
     redis_fixture_command(master, "CLIENT KILL TYPE replica");
     for (int i = 0; i < 3; i++)
-        push_well(n, bucket);
+        push_to(n, bucket);
     redis_fixture_kill(master);
     kill(replica->pid, SIGCONT);
     cluster_promote(server, "TAKEOVER");

@@ -39,7 +39,7 @@ static void is_refused_while_redis_is_away(void **state)
     for (unsigned i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
         assert_int_equal(ask(n, verbs[i], BYTES(LOW)), STATUS_UNAVAILABLE);
     assert_false(held.is_done);
-    assert_int_equal(redis_store_stats(n->store)->expired, 0);
+    assert_int_equal(stats(n)->expired, 0);
 
     /* And none of them had an effect later. */
     redis_fixture_start(n->redis);
@@ -56,13 +56,12 @@ static void waits_for_no_room(void **state)
 
     n->options.flight_max = 1;
     n->options.held_max = 2;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     for (unsigned i = 0; i < 3; i++)
         submit_push(n, &pushes[i], "t");
     submit_fenced(n, &scan, OP_SCAN, BYTES(""));
-    assert_int_equal(redis_store_stats(n->store)->in_flight, 2);
-    assert_int_equal(redis_store_stats(n->store)->held, 2);
+    assert_int_equal(stats(n)->in_flight, 2);
+    assert_int_equal(stats(n)->held, 2);
     run_until(n->loop, &pushes[2].is_done);
     assert_int_equal(scan.op.status, STATUS_OK);
     assert_int_equal(scan.turn, 2);
@@ -77,13 +76,11 @@ static void goes_with_the_token_of_the_moment_in_which_it_was_asked(void **state
     char token[] = LOW;
 
     n->options.flight_max = 1;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     submit_push(n, &push, "t");
     submit_fenced(n, &fence, OP_FENCE, bytes_of_text(token));
     memcpy(token, HIGH, sizeof(token));
-    run_until(n->loop, &fence.is_done);
-    assert_int_equal(fence.op.status, STATUS_OK);
+    assert_int_equal(await(n, &fence), STATUS_OK);
     /* The higher one was never seen. */
     assert_int_equal(ask(n, OP_SCAN, BYTES(LOW)), STATUS_OK);
 }
@@ -92,8 +89,7 @@ static void is_not_sent_again_where_redis_forgot_the_script(void **state)
 {
     struct node *n = *state;
 
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     redis_fixture_command(n->redis, "SCRIPT FLUSH");
     assert_int_equal(ask(n, OP_FENCE, BYTES(LOW)), STATUS_UNAVAILABLE);
     assert_int_equal(redis_fixture_command(n->redis, "EXISTS dq:{0}:f"), 0);
@@ -101,7 +97,7 @@ static void is_not_sent_again_where_redis_forgot_the_script(void **state)
     /* The next one brings the text, and the one after it need not. */
     assert_int_equal(ask(n, OP_FENCE, BYTES(LOW)), STATUS_OK);
     assert_int_equal(ask(n, OP_FENCE, BYTES(LOW)), STATUS_OK);
-    assert_int_equal(redis_store_stats(n->store)->reloaded, 1);
+    assert_int_equal(stats(n)->reloaded, 1);
     assert_int_equal(redis_fixture_command(n->redis, "EXISTS dq:{0}:f"), 1);
 }
 

@@ -82,8 +82,7 @@ static struct redis_fixture *add_sentinel(struct house *h, const char *more)
 
 static void start(struct house *h)
 {
-    node_start(&h->node);
-    run_until(h->node.loop, &h->node.is_up);
+    node_start_up(&h->node);
 }
 
 static void assert_is_at(struct house *h, const struct redis_fixture *redis)
@@ -156,8 +155,7 @@ static void follows_a_failover_by_hand(void **state)
     start(h);
     run_until_seen(h);
     redis_fixture_command(h->sentinels[0], "SENTINEL FAILOVER m");
-    run_until(h->node.loop, &h->node.is_down);
-    run_until(h->node.loop, &h->node.is_up);
+    node_come_back(&h->node);
     assert_is_at(h, h->replica);
     h->node.is_woken = false;
     assert_pushes(h);

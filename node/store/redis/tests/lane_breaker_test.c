@@ -2,35 +2,18 @@
 #include "node/store/redis/tests/store_fixture.h"
 #include "node/store/redis/parts.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <event2/event.h>
 
 #define MANY 8
 
-static void freeze(struct node *n)
-{
-    kill(n->redis->pid, SIGSTOP);
-}
-
-static void thaw(struct node *n)
-{
-    kill(n->redis->pid, SIGCONT);
-}
-
 static void run_until_breaker(struct node *n, enum breaker_state state)
 {
     alarm(PATIENCE_S);
-    while (redis_store_stats(n->store)->breaker != state)
+    while (stats(n)->breaker != state)
         event_base_loop(n->loop->base, EVLOOP_ONCE);
     alarm(0);
-}
-
-static void start(struct node *n)
-{
-    node_start(n);
-    run_until(n->loop, &n->is_up);
 }
 
 static void run_for(struct node *n, int64_t ms)
@@ -44,7 +27,7 @@ static void run_for(struct node *n, int64_t ms)
 /* So many answers as it takes. */
 static void push_until_closed(struct node *n)
 {
-    while (redis_store_stats(n->store)->breaker != BREAKER_CLOSED) {
+    while (stats(n)->breaker != BREAKER_CLOSED) {
         struct job_op a = {0};
 
         assert_int_equal(push(n, &a, "t"), STATUS_OK);
@@ -69,18 +52,17 @@ static void silence_opens_it_and_an_answer_tries_again(void **state)
     struct job_op a = {0};
 
     n->options.breaker_after_ms = 50;
-    start(n);
-    freeze(n);
+    node_start_up(n);
+    node_freeze(n);
     submit_push(n, &a, "t");
     run_until_breaker(n, BREAKER_OPEN);
     assert_refused_at_once(n);
     assert_false(a.is_done);
-    thaw(n);
-    run_until(n->loop, &a.is_done);
-    assert_int_equal(a.op.status, STATUS_OK);
+    node_thaw(n);
+    assert_int_equal(await(n, &a), STATUS_OK);
     push_until_closed(n);
-    assert_int_equal(redis_store_stats(n->store)->breaker_trips, 1);
-    assert_int_equal(redis_store_stats(n->store)->connects, 1);
+    assert_int_equal(stats(n)->breaker_trips, 1);
+    assert_int_equal(stats(n)->connects, 1);
 }
 
 static void connections_that_answer_late_open_it(void **state)
@@ -91,14 +73,13 @@ static void connections_that_answer_late_open_it(void **state)
     n->options.breaker_after_ms = 0;
     n->options.breaker_failures = 2;
     n->options.command_timeout_ms = 100;
-    start(n);
-    freeze(n);
+    node_start_up(n);
+    node_freeze(n);
     submit_stats(n, &a, "t");
     run_until_breaker(n, BREAKER_OPEN);
     assert_false(a.is_done); /* what waits already waits on */
-    thaw(n);
-    run_until(n->loop, &a.is_done);
-    assert_int_equal(a.op.status, STATUS_OK);
+    node_thaw(n);
+    assert_int_equal(await(n, &a), STATUS_OK);
     push_until_closed(n);
 }
 
@@ -110,7 +91,7 @@ static void who_waits_goes_first_and_a_few_at_a_time(void **state)
 
     n->options.breaker_after_ms = 1000;
     n->options.breaker_probes = 2;
-    start(n);
+    node_start_up(n);
     redis_fixture_kill(n->redis);
     run_until(n->loop, &n->is_down);
     for (int i = 0; i < MANY; i++) {
@@ -119,17 +100,17 @@ static void who_waits_goes_first_and_a_few_at_a_time(void **state)
     }
     run_until_breaker(n, BREAKER_OPEN);
     assert_refused_at_once(n);
-    assert_int_equal(redis_store_stats(n->store)->held, MANY);
+    assert_int_equal(stats(n)->held, MANY);
     redis_fixture_start(n->redis);
     run_until_breaker(n, BREAKER_HALF_OPEN);
-    assert_int_equal(redis_store_stats(n->store)->in_flight, 2);
-    assert_int_equal(redis_store_stats(n->store)->held, MANY - 2);
+    assert_int_equal(stats(n)->in_flight, 2);
+    assert_int_equal(stats(n)->held, MANY - 2);
     run_until(n->loop, &ops[MANY - 1].is_done);
     for (int i = 0; i < MANY; i++) {
         assert_int_equal(ops[i].op.status, STATUS_OK);
         assert_int_equal(ops[i].turn, i + 1);
     }
-    assert_int_equal(redis_store_stats(n->store)->breaker, BREAKER_CLOSED);
+    assert_int_equal(stats(n)->breaker, BREAKER_CLOSED);
 }
 
 /* It was to wait for ten minutes. */
@@ -139,14 +120,14 @@ static void opens_by_the_newest_configuration(void **state)
     struct job_op a = {0};
 
     n->options.breaker_after_ms = 600000;
-    start(n);
-    freeze(n);
+    node_start_up(n);
+    node_freeze(n);
     submit_push(n, &a, "t");
     n->options.breaker_after_ms = 20;
     n->options.breaker_probes = 1;
     redis_store_reload(n->store, &n->options);
     run_until_breaker(n, BREAKER_OPEN);
-    thaw(n);
+    node_thaw(n);
     run_until(n->loop, &a.is_done);
     push_until_closed(n);
 }
@@ -159,15 +140,14 @@ static void what_the_node_says_of_its_jobs_waits_on(void **state)
     struct job_op a = {0}, confirm = {.op.in.leases = {.items = &none, .count = 1}};
 
     n->options.breaker_after_ms = 50;
-    start(n);
-    freeze(n);
+    node_start_up(n);
+    node_freeze(n);
     submit_push(n, &a, "t");
     run_until_breaker(n, BREAKER_OPEN);
     submit_op(n, &confirm, OP_DELIVERED, "t");
-    assert_int_equal(redis_store_stats(n->store)->held, 1);
-    thaw(n);
-    run_until(n->loop, &confirm.is_done);
-    assert_int_equal(confirm.op.status, STATUS_OK);
+    assert_int_equal(stats(n)->held, 1);
+    node_thaw(n);
+    assert_int_equal(await(n, &confirm), STATUS_OK);
 }
 
 /* Nothing waits any more, and the connection is good: there is nothing to refuse. */
@@ -178,7 +158,7 @@ static void who_gave_up_leaves_no_silence_behind(void **state)
 
     n->options.breaker_after_ms = 500;
     n->options.hold_ms = 50;
-    start(n);
+    node_start_up(n);
     redis_fixture_kill(n->redis);
     run_until(n->loop, &n->is_down);
     assert_int_equal(push(n, &a, "t"), STATUS_UNAVAILABLE);
@@ -186,9 +166,9 @@ static void who_gave_up_leaves_no_silence_behind(void **state)
     redis_fixture_start(n->redis);
     run_until(n->loop, &n->is_up);
     run_for(n, 2 * n->options.breaker_after_ms);
-    assert_int_equal(redis_store_stats(n->store)->breaker, BREAKER_CLOSED);
+    assert_int_equal(stats(n)->breaker, BREAKER_CLOSED);
     assert_int_equal(push(n, &b, "t"), STATUS_OK);
-    assert_int_equal(redis_store_stats(n->store)->breaker_trips, 0);
+    assert_int_equal(stats(n)->breaker_trips, 0);
 }
 
 /* It is frozen before it has answered AUTH, each time. */
@@ -202,13 +182,12 @@ static void a_password_does_not_hide_late_answers(void **state)
     n->options.breaker_after_ms = 0;
     n->options.breaker_failures = 3;
     n->options.command_timeout_ms = 100;
-    start(n);
-    freeze(n);
+    node_start_up(n);
+    node_freeze(n);
     submit_stats(n, &a, "t");
     run_until_breaker(n, BREAKER_OPEN);
-    thaw(n);
-    run_until(n->loop, &a.is_done);
-    assert_int_equal(a.op.status, STATUS_OK);
+    node_thaw(n);
+    assert_int_equal(await(n, &a), STATUS_OK);
 }
 
 /* Whatever has opened it: nothing is in flight, so no answer and no loss would end it. */
@@ -219,18 +198,17 @@ static void an_open_one_of_a_good_connection_tries_again_by_itself(void **state)
     struct job_op confirm = {.op.in.leases = {.items = &none, .count = 1}};
     struct redis_lane *lane;
 
-    start(n);
+    node_start_up(n);
     lane = redis_store_lane_of(list_first(&n->store->lanes));
     for (unsigned i = 0; i < n->options.breaker_failures; i++)
         breaker_lost(&lane->breaker, true, timers_now(&n->loop->timers));
     redis_lane_reload(lane); /* looks at it */
     assert_refused_at_once(n);
     submit_op(n, &confirm, OP_DELIVERED, "t");
-    run_until(n->loop, &confirm.is_done);
-    assert_int_equal(confirm.op.status, STATUS_OK);
-    assert_int_equal(redis_store_stats(n->store)->breaker, BREAKER_HALF_OPEN);
+    assert_int_equal(await(n, &confirm), STATUS_OK);
+    assert_int_equal(stats(n)->breaker, BREAKER_HALF_OPEN);
     push_until_closed(n);
-    assert_int_equal(redis_store_stats(n->store)->connects, 1);
+    assert_int_equal(stats(n)->connects, 1);
 }
 
 int main(void)

@@ -25,8 +25,7 @@ static void push_body(struct node *n, const char *topic, const char *id, size_t 
                                       .rules = rules_default}};
 
     submit_op(n, &a, OP_PUSH, topic);
-    run_until(n->loop, &a.is_done);
-    assert_int_equal(a.op.status, STATUS_OK);
+    assert_int_equal(await(n, &a), STATUS_OK);
 }
 
 static void push_large(struct node *n, const char *id)
@@ -75,8 +74,7 @@ static void large_replies_are_asked_for_a_few_at_a_time(void **state)
     long base;
 
     memset(reads, 0, sizeof(reads));
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     push_large(n, "a");
     base = memory_of(n->redis);
     for (unsigned i = 0; i < LARGE_READS; i++) {
@@ -98,7 +96,7 @@ static void large_replies_are_asked_for_a_few_at_a_time(void **state)
     run_until(n->loop, &page.is_done);
     run_until(n->loop, &reads[LARGE_READS - 1].is_done);
     assert_all_got();
-    assert_int_equal(redis_store_stats(n->store)->held, 0);
+    assert_int_equal(stats(n)->held, 0);
 }
 
 static int scripts_of_a_pop(struct node *n, const char *topic, unsigned count)
@@ -110,8 +108,7 @@ static int scripts_of_a_pop(struct node *n, const char *topic, unsigned count)
     redis_fixture_command(n->redis, "CONFIG RESETSTAT");
     pop = (struct job_op){.op.in.pop.count = count};
     submit_op(n, &pop, OP_POP, topic);
-    run_until(n->loop, &pop.is_done);
-    assert_int_equal(pop.op.status, STATUS_OK);
+    assert_int_equal(await(n, &pop), STATUS_OK);
     assert_int_equal(pop.op.out.pop.count, count);
     reply = redisCommand(n->redis->control, "INFO commandstats");
     assert_non_null(reply);
@@ -128,8 +125,7 @@ static void large_jobs_are_popped_a_few_at_a_time(void **state)
     long base;
 
     memset(reads, 0, sizeof(reads));
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     for (unsigned i = 0; i < LARGE_READS; i++) {
         snprintf(id, sizeof(id), "%u", i);
         push_large(n, id);
@@ -204,8 +200,7 @@ static void a_large_read_is_not_passed_by_smaller_ones_of_other_buckets(void **s
     static struct job_op get;
 
     n->options.replies_max = LARGE + OP_LIST_MAX * 512;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     push_large(n, "a");
     pages_left = 1000;
     for (unsigned i = 0; i < 2; i++)
@@ -213,8 +208,7 @@ static void a_large_read_is_not_passed_by_smaller_ones_of_other_buckets(void **s
     get = (struct job_op){.op.id = BYTES("a")};
     submit_op(n, &get, OP_GET, "t");
     assert_int_not_equal(get.op.bucket, readers[0].op.bucket);
-    run_until(n->loop, &get.is_done);
-    assert_int_equal(get.op.status, STATUS_OK);
+    assert_int_equal(await(n, &get), STATUS_OK);
     assert_in_range(pages_left, 900, 1000);
     pages_left = 0;
     while (pages_on_their_way > 0)
@@ -229,15 +223,13 @@ static void large_reads_end_with_the_store(void **state)
 
     n->options.replies_max = 1000;
     memset(reads, 0, sizeof(reads));
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     push_large(n, "a");
     for (unsigned i = 0; i < 3; i++) {
         reads[i].op.id = BYTES("a");
         submit_op(n, &reads[i], OP_GET, "t");
     }
-    run_until(n->loop, &reads[0].is_done);
-    assert_int_equal(reads[0].op.status, STATUS_OK);
+    assert_int_equal(await(n, &reads[0]), STATUS_OK);
     node_stop(n);
     run_until(n->loop, &n->is_stopped);
     for (unsigned i = 1; i < 3; i++)
@@ -261,8 +253,7 @@ static void replies_of_unknown_size_are_bounded_too(void **state)
     long base;
 
     memset(many, 0, sizeof(many));
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     push_body(n, "t", "a", 32000);
     base = memory_of(n->redis);
     for (unsigned i = 0; i < count; i++) {
@@ -319,13 +310,12 @@ static void a_large_read_that_nobody_waits_for_is_not_made(void **state)
 {
     struct node *n = *state;
 
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     push_large(n, "a");
     assert_in_range(abandoned_reads_that_were_answered(n, false), 1, 20);
     assert_int_equal(abandoned_reads_that_were_answered(n, true), 0);
-    assert_int_equal(redis_store_stats(n->store)->held, 0);
-    assert_int_equal(redis_store_stats(n->store)->held_bytes, 0);
+    assert_int_equal(stats(n)->held, 0);
+    assert_int_equal(stats(n)->held_bytes, 0);
 }
 
 static void a_read_that_waits_for_room_is_dropped_and_a_write_is_not(void **state)
@@ -335,8 +325,7 @@ static void a_read_that_waits_for_room_is_dropped_and_a_write_is_not(void **stat
     struct job_op ahead = {.op.is_ahead = true};
 
     n->options.flight_max = 1;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     submit_push(n, &first, "t");
     submit_push(n, &write, "t");
     submit_stats(n, &read, "t");
@@ -348,8 +337,7 @@ static void a_read_that_waits_for_room_is_dropped_and_a_write_is_not(void **stat
     abandon(n, &pop);
     abandon(n, &ahead);
     assert_false(read.is_done); /* not from inside the call */
-    run_until(n->loop, &read.is_done);
-    assert_int_equal(read.op.status, STATUS_UNAVAILABLE);
+    assert_int_equal(await(n, &read), STATUS_UNAVAILABLE);
     assert_false(first.is_done);
     run_until(n->loop, &ahead.is_done);
     run_until(n->loop, &pop.is_done);
@@ -357,8 +345,8 @@ static void a_read_that_waits_for_room_is_dropped_and_a_write_is_not(void **stat
     assert_int_equal(write.op.status, STATUS_OK);
     assert_int_equal(pop.op.status, STATUS_OK);
     assert_int_equal(ahead.op.status, STATUS_OK);
-    assert_int_equal(redis_store_stats(n->store)->dropped, 1);
-    assert_int_equal(redis_store_stats(n->store)->held, 0);
+    assert_int_equal(stats(n)->dropped, 1);
+    assert_int_equal(stats(n)->held, 0);
 }
 
 /* ---- by chance ---- */
@@ -415,8 +403,7 @@ static void operations_by_chance_leave_nothing_behind(void **state)
     memset(chance, 0, sizeof(chance));
     n->options.flight_max = 5;
     n->options.replies_max = 100000;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     for (unsigned i = 0; i < CHANCE_OPS; i++)
         chance[i].is_done = true;
     for (unsigned step = 0; step < CHANCE_STEPS; step++) {
@@ -437,10 +424,10 @@ static void operations_by_chance_leave_nothing_behind(void **state)
     for (unsigned i = 0; i < CHANCE_OPS; i++)
         run_until(n->loop, &chance[i].is_done);
     check_lane(n);
-    assert_int_equal(redis_store_stats(n->store)->in_flight, 0);
-    assert_int_equal(redis_store_stats(n->store)->held, 0);
-    assert_int_equal(redis_store_stats(n->store)->held_bytes, 0);
-    assert_true(ended > CHANCE_OPS && redis_store_stats(n->store)->dropped > 0);
+    assert_int_equal(stats(n)->in_flight, 0);
+    assert_int_equal(stats(n)->held, 0);
+    assert_int_equal(stats(n)->held_bytes, 0);
+    assert_true(ended > CHANCE_OPS && stats(n)->dropped > 0);
 }
 
 int main(void)

@@ -1,17 +1,12 @@
 /* The reason why a link is down: fit to be shown, and not logged over and over. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "base/tests/unit.h"
+#include "node/store/redis/tests/log_fixture.h"
+#include "node/store/redis/wire/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "node/store/redis/tests/log_fixture.h"
-#include "node/store/redis/wire/error.h"
 
 #define MINUTE_MS 60000
 
@@ -21,29 +16,6 @@ static int set_up(void **state)
 {
     why = (struct redis_last_error){0};
     return truncate(log_path, 0);
-}
-
-static unsigned lines_logged(void)
-{
-    FILE *file = fopen(log_path, "r");
-    unsigned lines = 0;
-
-    assert_non_null(file);
-    for (int c; (c = fgetc(file)) != EOF;)
-        lines += c == '\n';
-    fclose(file);
-    return lines;
-}
-
-static bool has_logged(const char *text)
-{
-    char all[4096];
-    FILE *file = fopen(log_path, "r");
-
-    assert_non_null(file);
-    all[fread(all, 1, sizeof(all) - 1, file)] = '\0';
-    fclose(file);
-    return strstr(all, text) != NULL;
 }
 
 static void set(const char *text, int64_t now_mono_ms)
@@ -71,11 +43,11 @@ static void a_reason_is_logged_when_it_is_new_and_once_a_minute(void **state)
 {
     set("refused", 1000);
     set("refused", 1000 + MINUTE_MS - 1);
-    assert_int_equal(lines_logged(), 1);
+    assert_int_equal(lines_with(log_path, ""), 1);
     set("refused", 1000 + MINUTE_MS);
-    assert_int_equal(lines_logged(), 2);
+    assert_int_equal(lines_with(log_path, ""), 2);
     set("lost", 1000 + MINUTE_MS + 1);
-    assert_int_equal(lines_logged(), 3);
+    assert_int_equal(lines_with(log_path, ""), 3);
 }
 
 /* A name with a dead master and a replica: its attempts take turns. */
@@ -83,10 +55,10 @@ static void reasons_that_take_turns_are_each_logged_once_a_minute(void **state)
 {
     for (int64_t now_mono_ms = 0; now_mono_ms < MINUTE_MS; now_mono_ms += 500)
         set(now_mono_ms % 1000 ? "refused" : "a replica", now_mono_ms);
-    assert_int_equal(lines_logged(), 2);
+    assert_int_equal(lines_with(log_path, ""), 2);
     set("refused", 2 * MINUTE_MS);
     set("a replica", 2 * MINUTE_MS);
-    assert_int_equal(lines_logged(), 4);
+    assert_int_equal(lines_with(log_path, ""), 4);
 }
 
 /* However often each is new; and the next line says how many there were. */
@@ -99,10 +71,10 @@ static void a_link_has_so_many_lines_a_minute(void **state)
         set(text, i);
         assert_string_equal(why.text, text);
     }
-    assert_int_equal(lines_logged(), REDIS_ERROR_LINES);
+    assert_int_equal(lines_with(log_path, ""), REDIS_ERROR_LINES);
     set("another", MINUTE_MS);
-    assert_int_equal(lines_logged(), REDIS_ERROR_LINES + 2);
-    assert_true(has_logged("link: 92 more reasons were not logged"));
+    assert_int_equal(lines_with(log_path, ""), REDIS_ERROR_LINES + 2);
+    assert_int_equal(lines_with(log_path, "link: 92 more reasons were not logged"), 1);
 }
 
 /* What ends a connection that was good is worth a line, though it ended one before; but for a
@@ -111,7 +83,8 @@ static void after_it_was_well_the_same_reason_is_new(void **state)
 {
     for (unsigned i = 1; i < 100; i++) {
         set("lost", i);
-        assert_int_equal(lines_logged(), i < REDIS_ERROR_LINES ? i : REDIS_ERROR_LINES);
+        assert_int_equal(lines_with(log_path, ""),
+                         i < REDIS_ERROR_LINES ? i : REDIS_ERROR_LINES);
         redis_last_error_clear(&why);
         assert_string_equal(why.text, "");
         assert_string_equal(redis_last_error_reason(&why), "");
@@ -123,7 +96,7 @@ static void says_where_it_was_unless_the_name_does(void **state)
     redis_last_error_set(&why, LEVEL_WARN, "link", "10.0.0.5:6379", "refused", 0);
     assert_string_equal(why.text, "10.0.0.5:6379: refused");
     assert_string_equal(redis_last_error_reason(&why), "refused");
-    assert_true(has_logged("link: 10.0.0.5:6379: refused"));
+    assert_int_equal(lines_with(log_path, "link: 10.0.0.5:6379: refused"), 1);
     redis_last_error_set(&why, LEVEL_WARN, "Sentinel 10.0.0.5:6379", "10.0.0.5:6379", "lost",
                          0);
     assert_string_equal(why.text, "lost");
@@ -136,8 +109,65 @@ static void says_where_it_was_unless_the_name_does(void **state)
 static void a_reason_that_is_no_trouble_is_not_logged(void **state)
 {
     redis_last_error_set(&why, LEVEL_DEBUG, "link", "", "stopped", 0);
-    assert_int_equal(lines_logged(), 0);
+    assert_int_equal(lines_with(log_path, ""), 0);
     assert_string_equal(why.text, "stopped");
+}
+
+/* ---- which errors last ---- */
+
+static void expect(bool is_lasting, const char *const *errors)
+{
+    for (; *errors; errors++) {
+        if (redis_error_is_lasting(*errors) != is_lasting)
+            fail_msg("%s", *errors);
+    }
+}
+
+static void what_somebody_must_set_right_lasts(void **state)
+{
+    static const char *const errors[] = {
+        "NOAUTH Authentication required.",
+        "WRONGPASS invalid username-password pair or user is disabled.",
+        "NOPERM this user has no permissions to run the 'info' command",
+        "ERR AUTH <password> called without any password configured for the default user.",
+        "ERR Client sent AUTH, but no password is set",
+        "ERR unknown command 'INFO', with args beginning with: ",
+        "WRONGTYPE Operation against a key holding the wrong kind of value script: 5f",
+        "ERR Error running script (call to f_5f): WRONGTYPE Operation against a key",
+        "DENIED Redis is running in protected mode because protected mode is enabled",
+        NULL,
+    };
+
+    expect(true, errors);
+}
+
+static void what_may_pass_by_itself_does_not(void **state)
+{
+    static const char *const errors[] = {
+        "",
+        "ERR max number of clients reached",
+        "BUSY Redis is busy running a script.",
+        "LOADING Redis is loading the dataset in memory",
+        "MISCONF Errors writing to the AOF file: No space left on device",
+        "OOM command not allowed when used memory > 'maxmemory'.",
+        "READONLY You can't write against a read only replica.",
+        "CLUSTERDOWN The cluster is down",
+        NULL,
+    };
+
+    expect(false, errors);
+}
+
+static void a_new_connection_may_help_against_some(void **state)
+{
+    assert_true(redis_error_is_of_the_connection("READONLY You can't write"));
+    assert_true(redis_error_is_of_the_connection("LOADING Redis is loading"));
+    assert_true(redis_error_is_of_the_connection(
+        "ERR Error running script (call to f_5f): @user_script:9: @user_script: 9: -READONLY "
+        "You can't write against a read only replica."));
+    assert_true(redis_error_is_of_the_connection("NOAUTH Authentication required."));
+    assert_false(redis_error_is_of_the_connection("OOM command not allowed"));
+    assert_false(redis_error_is_of_the_connection("ERR LOADING"));
 }
 
 int main(void)
@@ -152,6 +182,9 @@ int main(void)
         TEST(after_it_was_well_the_same_reason_is_new),
         TEST(says_where_it_was_unless_the_name_does),
         TEST(a_reason_that_is_no_trouble_is_not_logged),
+        cmocka_unit_test(what_somebody_must_set_right_lasts),
+        cmocka_unit_test(what_may_pass_by_itself_does_not),
+        cmocka_unit_test(a_new_connection_may_help_against_some),
     };
 
     return cmocka_run_group_tests(tests, log_begin, log_end);

@@ -12,14 +12,13 @@
 #include <event2/event.h>
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "node/store/redis/tests/log_fixture.h"
 #include "node/store/redis/wire/link.h"
 
 static void start_with_timeout(struct node *n, int64_t timeout_ms)
 {
     n->options.command_timeout_ms = timeout_ms;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
 }
 
 static void closes_the_connection_when_an_answer_does_not_come_in_time(void **state)
@@ -28,13 +27,13 @@ static void closes_the_connection_when_an_answer_does_not_come_in_time(void **st
     struct job_op a = {0}, b = {0};
 
     start_with_timeout(n, 150);
-    kill(n->redis->pid, SIGSTOP);
+    node_freeze(n);
     submit_push(n, &a, "t");
     run_until(n->loop, &n->is_down);
     assert_false(a.is_done); /* it is retried */
 
     submit_push(n, &b, "t");
-    kill(n->redis->pid, SIGCONT);
+    node_thaw(n);
     run_until(n->loop, &b.is_done);
     assert_true(a.is_done);
     assert_int_equal(a.op.status, STATUS_OK);
@@ -61,8 +60,7 @@ static void stall_with_a_push(struct node *n, bool is_written_before)
     until_mono_ms = clock_mono_ms() + STALL_MS;
     while (clock_mono_ms() < until_mono_ms)
         ;
-    run_until(n->loop, &a.is_done);
-    assert_int_equal(a.op.status, STATUS_OK);
+    assert_int_equal(await(n, &a), STATUS_OK);
     assert_int_equal(n->downs, 0);
 }
 
@@ -82,25 +80,10 @@ static void notices_a_silent_redis_without_an_operation(void **state)
     struct node *n = *state;
 
     start_with_timeout(n, 100);
-    kill(n->redis->pid, SIGSTOP);
+    node_freeze(n);
     run_until(n->loop, &n->is_down);
-    kill(n->redis->pid, SIGCONT);
+    node_thaw(n);
     run_until(n->loop, &n->is_up);
-}
-
-/* How often the file has the text. */
-static unsigned count_in(const char *path, const char *text)
-{
-    static char all[65536];
-    FILE *file = fopen(path, "r");
-    unsigned count = 0;
-
-    assert_non_null(file);
-    all[fread(all, 1, sizeof(all) - 1, file)] = '\0';
-    fclose(file);
-    for (const char *at = all; (at = strstr(at, text)); at++)
-        count++;
-    return count;
 }
 
 static long long connections_of(struct redis_fixture *redis)
@@ -114,15 +97,7 @@ static long long connections_of(struct redis_fixture *redis)
 static void log_to_file(struct node *n, char path[96])
 {
     snprintf(path, 96, "%s/log", n->redis->dir);
-    assert_int_equal(
-        log_configure(&(struct log_options){.level = LEVEL_INFO, .modules = "", .file = path}),
-        STATUS_OK);
-}
-
-static void log_as_ever(void)
-{
-    assert_int_equal(log_configure(&(struct log_options){.level = LEVEL_INFO, .modules = ""}),
-                     STATUS_OK);
+    log_to(path);
 }
 
 static void on_silence(void *arg, bool is_silent)
@@ -143,20 +118,19 @@ static void tells_that_a_redis_is_silent_and_that_it_answers_again(void **state)
 
     n->options.silence_ms = 400;
     n->options.on_silence = on_silence;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
-    assert_int_equal(redis_store_stats(n->store)->silent_since_mono_ms, 0);
-    kill(n->redis->pid, SIGSTOP);
+    node_start_up(n);
+    assert_int_equal(stats(n)->silent_since_mono_ms, 0);
+    node_freeze(n);
     frozen_mono_ms = timers_now(&n->loop->timers);
     n->is_down = n->is_woken = false;
     run_until(n->loop, &n->is_down);
-    assert_true(redis_store_stats(n->store)->silent_since_mono_ms >= frozen_mono_ms + 400 / 2);
-    assert_int_equal(redis_store_stats(n->store)->state, REDIS_STORE_UP);
+    assert_true(stats(n)->silent_since_mono_ms >= frozen_mono_ms + 400 / 2);
+    assert_int_equal(stats(n)->state, REDIS_STORE_UP);
     assert_false(n->is_woken);
-    kill(n->redis->pid, SIGCONT);
+    node_thaw(n);
     run_until(n->loop, &n->is_woken);
-    assert_int_equal(redis_store_stats(n->store)->silent_since_mono_ms, 0);
-    assert_int_equal(redis_store_stats(n->store)->connects, 1);
+    assert_int_equal(stats(n)->silent_since_mono_ms, 0);
+    assert_int_equal(stats(n)->connects, 1);
 }
 
 /* And so does a connection that is lost meanwhile. */
@@ -167,14 +141,13 @@ static void a_lost_connection_ends_the_silence(void **state)
     n->options.silence_ms = 100;
     n->options.command_timeout_ms = 400;
     n->options.on_silence = on_silence;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
-    kill(n->redis->pid, SIGSTOP);
+    node_start_up(n);
+    node_freeze(n);
     n->is_down = n->is_woken = false;
     run_until(n->loop, &n->is_woken);
-    assert_int_equal(redis_store_stats(n->store)->silent_since_mono_ms, 0);
-    assert_int_equal(redis_store_stats(n->store)->state, REDIS_STORE_DOWN);
-    kill(n->redis->pid, SIGCONT);
+    assert_int_equal(stats(n)->silent_since_mono_ms, 0);
+    assert_int_equal(stats(n)->state, REDIS_STORE_DOWN);
+    node_thaw(n);
     n->is_up = false;
     run_until(n->loop, &n->is_up);
 }
@@ -187,8 +160,7 @@ static void warns_of_every_new_reason_once(void **state)
     char path[96];
 
     log_to_file(n, path);
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     redis_fixture_kill(n->redis);
     run_until(n->loop, &n->is_down);
     n->redis->args = as_replica;
@@ -196,8 +168,8 @@ static void warns_of_every_new_reason_once(void **state)
     run_until_why(n, "replica");
     while (connections_of(n->redis) < 8)
         event_base_loop(n->loop->base, EVLOOP_ONCE);
-    log_as_ever();
-    assert_int_equal(count_in(path, ": this Redis is a replica"), 1);
+    log_to(NULL);
+    assert_int_equal(lines_with(path, ": this Redis is a replica"), 1);
     redis_fixture_command(n->redis, "REPLICAOF NO ONE");
     run_until(n->loop, &n->is_up);
     assert_string_equal(redis_store_why(n->store), "");
@@ -209,15 +181,14 @@ static void says_once_that_it_is_up_and_once_that_it_is_down(void **state)
     char path[96];
 
     log_to_file(n, path);
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     redis_fixture_kill(n->redis);
     run_until(n->loop, &n->is_down);
-    while (redis_store_stats(n->store)->state != REDIS_STORE_DOWN)
+    while (stats(n)->state != REDIS_STORE_DOWN)
         event_base_loop(n->loop->base, EVLOOP_ONCE);
-    log_as_ever();
-    assert_int_equal(count_in(path, "redis.sock is up\n"), 1);
-    assert_int_equal(count_in(path, "redis.sock is down\n"), 1);
+    log_to(NULL);
+    assert_int_equal(lines_with(path, "redis.sock is up\n"), 1);
+    assert_int_equal(lines_with(path, "redis.sock is down\n"), 1);
     redis_fixture_start(n->redis);
 }
 
@@ -229,17 +200,15 @@ static void says_what_redis_said_that_made_it_leave(void **state)
     char path[96], line[192];
 
     snprintf(line, sizeof(line), "command link: %s: it answers: READONLY", n->redis->address);
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     log_to_file(n, path);
     redis_fixture_command(n->redis, "REPLICAOF 127.0.0.1 1");
     submit_push(n, &a, "t");
     run_until(n->loop, &n->is_down);
-    log_as_ever();
-    assert_int_equal(count_in(path, line), 1);
+    log_to(NULL);
+    assert_int_equal(lines_with(path, line), 1);
     redis_fixture_command(n->redis, "REPLICAOF NO ONE");
-    run_until(n->loop, &a.is_done);
-    assert_int_equal(a.op.status, STATUS_OK);
+    assert_int_equal(await(n, &a), STATUS_OK);
 }
 
 static void says_where_nobody_listens(void **state)
@@ -265,8 +234,7 @@ static void push_at(struct node *n, const char *host)
     redis_fixture_listen(n->redis);
     snprintf(address, sizeof(address), "%s:%d", host, n->redis->port);
     n->options.address = address;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     assert_int_equal(push(n, &a, "t"), STATUS_OK);
     assert_string_equal(redis_store_address(n->store), address);
 }

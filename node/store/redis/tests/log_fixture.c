@@ -1,23 +1,33 @@
 #include "node/store/redis/tests/log_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <unistd.h>
-
+#include "base/tests/unit.h"
 #include "base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 char log_path[] = "/tmp/redis_log_fixture.XXXXXX";
 
-static void log_to(const char *path)
+void log_to(const char *path)
 {
     struct log_options options = {.level = LEVEL_INFO, .modules = "", .file = path};
 
     assert_int_equal(log_configure(&options), STATUS_OK);
+}
+
+unsigned lines_with(const char *path, const char *words)
+{
+    FILE *file = fopen(path, "r");
+    unsigned count = 0;
+    char line[4096];
+
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file))
+        count += strstr(line, words) != NULL;
+    fclose(file);
+    return count;
 }
 
 int log_begin(void **state)

@@ -3,7 +3,6 @@
  */
 #include "node/store/redis/tests/store_fixture.h"
 
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,41 +16,32 @@ static void start_with_a_reserved_job(struct node *n, struct popped *p)
     struct job_op a = {0};
 
     n->options.command_timeout_ms = TIMEOUT_MS;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     assert_int_equal(push(n, &a, "t"), STATUS_OK);
     submit_pop_one(n, p, "t");
     run_until(n->loop, &p->pop.is_done);
 }
 
-static void freeze(struct node *n)
-{
-    kill(n->redis->pid, SIGSTOP);
-}
-
 static void lose_and_thaw(struct node *n)
 {
     run_until(n->loop, &n->is_down);
-    kill(n->redis->pid, SIGCONT);
+    node_thaw(n);
 }
 
 static void an_acknowledgement_that_may_have_happened_is_sent_again(void **state)
 {
     struct node *n = *state;
-    struct job_op ack, stats = {0};
+    struct job_op ack;
     struct popped p;
 
     start_with_a_reserved_job(n, &p);
-    freeze(n);
+    node_freeze(n);
     submit_of_lease(n, &ack, OP_ACK, &p);
     lose_and_thaw(n);
     assert_false(ack.is_done);
-    run_until(n->loop, &ack.is_done);
-    assert_int_equal(ack.op.status, STATUS_OK);
-    submit_stats(n, &stats, "t");
-    run_until(n->loop, &stats.is_done);
-    assert_int_equal(stats.op.out.stats.reserved, 0);
-    assert_int_equal(redis_store_stats(n->store)->unknown, 0);
+    assert_int_equal(await(n, &ack), STATUS_OK);
+    assert_int_equal(stats_of(n, "t").reserved, 0);
+    assert_int_equal(stats(n)->unknown, 0);
 }
 
 /* Redis does it when it goes on, whatever comes first then: what it has of the lost connection,
@@ -61,23 +51,18 @@ static void pushes_that_may_have_happened_are_said_again_and_happen_once(void **
     enum { COUNT = 200 };
     static struct job_op jobs[COUNT];
     struct node *n = *state;
-    struct job_op stats = {0};
     struct popped p;
 
     start_with_a_reserved_job(n, &p);
-    freeze(n);
+    node_freeze(n);
     memset(jobs, 0, sizeof(jobs));
     for (int i = 0; i < COUNT; i++)
         submit_push(n, &jobs[i], "t");
     lose_and_thaw(n);
-    for (int i = 0; i < COUNT; i++) {
-        run_until(n->loop, &jobs[i].is_done);
-        assert_int_equal(jobs[i].op.status, STATUS_OK);
-    }
-    submit_stats(n, &stats, "t");
-    run_until(n->loop, &stats.is_done);
-    assert_int_equal(stats.op.out.stats.ready, COUNT);
-    assert_int_equal(redis_store_stats(n->store)->unknown, 0);
+    for (int i = 0; i < COUNT; i++)
+        assert_int_equal(await(n, &jobs[i]), STATUS_OK);
+    assert_int_equal(stats_of(n, "t").ready, COUNT);
+    assert_int_equal(stats(n)->unknown, 0);
 }
 
 /* What was acknowledged meanwhile, by a consumer of another node, is not pushed a second time.
@@ -86,24 +71,21 @@ static void a_push_that_has_happened_is_not_pushed_again_when_it_is_gone(void **
 {
     struct node *n = *state;
     unsigned bucket = crc16(BYTES("t")) % n->options.buckets;
-    struct job_op a = {0}, stats = {0};
+    struct job_op a = {0};
     struct popped p;
 
     start_with_a_reserved_job(n, &p);
-    freeze(n);
+    node_freeze(n);
     submit_push(n, &a, "t");
     run_until(n->loop, &n->is_down);
-    kill(n->redis->pid, SIGCONT);
+    node_thaw(n);
     /* It is on its way to Redis, whatever becomes of the connection. */
     while (redis_fixture_command(n->redis, "HLEN dq:{%u}:j:t", bucket) < 2) {
     }
     redis_fixture_command(n->redis, "DEL dq:{%u}:r:t", bucket);
     redis_fixture_command(n->redis, "DEL dq:{%u}:j:t", bucket);
-    run_until(n->loop, &a.is_done);
-    assert_int_equal(a.op.status, STATUS_OK);
-    submit_stats(n, &stats, "t");
-    run_until(n->loop, &stats.is_done);
-    assert_int_equal(stats.op.out.stats.ready, 0);
+    assert_int_equal(await(n, &a), STATUS_OK);
+    assert_int_equal(stats_of(n, "t").ready, 0);
 }
 
 /* More pushes than the ring has entries, and no answer: of the first nobody can tell. */
@@ -117,7 +99,7 @@ static void a_push_whose_entry_is_taken_is_unknown(void **state)
 
     n->options.flight_max = COUNT; /* more than the ring is made for */
     start_with_a_reserved_job(n, &p);
-    freeze(n);
+    node_freeze(n);
     memset(jobs, 0, sizeof(jobs));
     for (int i = 0; i < COUNT; i++)
         submit_push(n, &jobs[i], "t");
@@ -127,7 +109,7 @@ static void a_push_whose_entry_is_taken_is_unknown(void **state)
         assert_int_equal(jobs[i].op.status, i < 10 ? STATUS_UNKNOWN : STATUS_OK);
         unknown += jobs[i].op.status == STATUS_UNKNOWN;
     }
-    assert_int_equal(redis_store_stats(n->store)->unknown, unknown);
+    assert_int_equal(stats(n)->unknown, unknown);
 }
 
 static void what_only_looks_is_asked_again(void **state)
@@ -137,11 +119,10 @@ static void what_only_looks_is_asked_again(void **state)
     struct popped p;
 
     start_with_a_reserved_job(n, &p);
-    freeze(n);
+    node_freeze(n);
     submit_stats(n, &stats, "t");
     lose_and_thaw(n);
-    run_until(n->loop, &stats.is_done);
-    assert_int_equal(stats.op.status, STATUS_OK);
+    assert_int_equal(await(n, &stats), STATUS_OK);
 }
 
 /* The jobs of the lost answer come back by themselves, after 5 s. */
@@ -152,7 +133,7 @@ static void a_consumer_that_waits_for_an_answer_gets_what_is_there_afterwards(vo
     struct popped p;
 
     start_with_a_reserved_job(n, &p);
-    freeze(n);
+    node_freeze(n);
     submit_pop_one(n, &p, "t");
     submit_push(n, &a, "t");
     lose_and_thaw(n);
@@ -166,12 +147,11 @@ static void what_may_meet_a_new_life_of_the_id_is_unknown(void **state)
     struct popped p;
 
     start_with_a_reserved_job(n, &p);
-    freeze(n);
+    node_freeze(n);
     submit_of_lease(n, &cancel, OP_CANCEL, &p);
     lose_and_thaw(n);
-    run_until(n->loop, &cancel.is_done);
-    assert_int_equal(cancel.op.status, STATUS_UNKNOWN);
-    assert_int_equal(redis_store_stats(n->store)->unknown, 1);
+    assert_int_equal(await(n, &cancel), STATUS_UNKNOWN);
+    assert_int_equal(stats(n)->unknown, 1);
 }
 
 /* It may have happened, so it cannot end as one that did not. */
@@ -183,11 +163,10 @@ static void what_is_not_sent_again_in_time_is_unknown(void **state)
 
     n->options.hold_ms = 30;
     start_with_a_reserved_job(n, &p);
-    freeze(n);
+    node_freeze(n);
     submit_of_lease(n, &ack, OP_ACK, &p);
-    run_until(n->loop, &ack.is_done);
-    assert_int_equal(ack.op.status, STATUS_UNKNOWN);
-    kill(n->redis->pid, SIGCONT);
+    assert_int_equal(await(n, &ack), STATUS_UNKNOWN);
+    node_thaw(n);
 }
 
 static void a_stop_ends_it_as_unknown(void **state)
@@ -197,42 +176,34 @@ static void a_stop_ends_it_as_unknown(void **state)
     struct popped p;
 
     start_with_a_reserved_job(n, &p);
-    freeze(n);
+    node_freeze(n);
     submit_of_lease(n, &ack, OP_ACK, &p);
     run_until(n->loop, &n->is_down);
     node_stop(n);
-    run_until(n->loop, &ack.is_done);
-    assert_int_equal(ack.op.status, STATUS_UNKNOWN);
-    kill(n->redis->pid, SIGCONT);
+    assert_int_equal(await(n, &ack), STATUS_UNKNOWN);
+    node_thaw(n);
     run_until(n->loop, &n->is_stopped);
-    n->is_stopped = false;
-    redis_store_free(n->store);
-    n->store = redis_store_new(n->loop, &n->options); /* for the tear-down */
+    node_renew(n);
 }
 
 /* It waited for room behind another one, on a connection that was dead already. */
 static void who_left_while_the_connection_seemed_alive_runs_nothing_later(void **state)
 {
     struct node *n = *state;
-    struct job_op a = {0}, left = {0}, stats = {0};
+    struct job_op a = {0}, left = {0};
 
     n->options.command_timeout_ms = TIMEOUT_MS;
     n->options.flight_max = 1;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
-    freeze(n);
+    node_start_up(n);
+    node_freeze(n);
     submit_push(n, &a, "t");
     submit_push(n, &left, "t");
     store_abandon(redis_store_port(n->store), &left.op);
     lose_and_thaw(n);
-    run_until(n->loop, &left.is_done);
-    assert_int_equal(left.op.status, STATUS_UNAVAILABLE);
-    run_until(n->loop, &a.is_done);
-    assert_int_equal(a.op.status, STATUS_OK);
-    submit_stats(n, &stats, "t");
-    run_until(n->loop, &stats.is_done);
-    assert_int_equal(stats.op.out.stats.ready, 1);
-    assert_int_equal(redis_store_stats(n->store)->dropped, 1);
+    assert_int_equal(await(n, &left), STATUS_UNAVAILABLE);
+    assert_int_equal(await(n, &a), STATUS_OK);
+    assert_int_equal(stats_of(n, "t").ready, 1);
+    assert_int_equal(stats(n)->dropped, 1);
 }
 
 int main(void)

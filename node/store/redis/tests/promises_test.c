@@ -43,13 +43,7 @@ static int tear_down(void **state)
 static void start(struct node *n, int64_t patience_ms)
 {
     n->options.replica_timeout_ms = patience_ms;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
-}
-
-static const struct redis_store_stats *stats(struct node *n)
-{
-    return redis_store_stats(n->store);
+    node_start_up(n);
 }
 
 /* With the replica frozen, its patience over. */
@@ -103,8 +97,7 @@ static void a_push_is_answered_when_the_replica_has_it(void **state)
     assert_int_equal(stats(n)->waiting_for_replicas, 1);
     assert_int_equal(stats(n)->in_flight, 0);
     replicated_thaw(redis, 0);
-    run_until(n->loop, &a.is_done);
-    assert_int_equal(a.op.status, STATUS_OK);
+    assert_int_equal(await(n, &a), STATUS_OK);
     assert_string_equal(a.id, popped.id);
     assert_int_equal(of_lease(n, OP_ACK, &popped), STATUS_OK);
     assert_int_equal(push(n, &b, "t"), STATUS_OK);
@@ -147,8 +140,7 @@ static void what_is_due_soon_is_told_before_the_answer(void **state)
         event_base_loop(n->loop->base, EVLOOP_ONCE);
     assert_false(a.is_done);
     replicated_thaw(redis, 0);
-    run_until(n->loop, &a.is_done);
-    assert_int_equal(a.op.status, STATUS_OK);
+    assert_int_equal(await(n, &a), STATUS_OK);
     assert_int_equal(a.op.wait_ms, -1);
     assert_int_equal(events, 1);
 }
@@ -173,8 +165,7 @@ static void thousands_wait_and_flight_is_free_for_others(void **state)
     assert_int_equal(stats(n)->waiting_for_replicas, MANY);
     replicated_thaw(redis, 0);
     for (unsigned i = 0; i < MANY; i++) {
-        run_until(n->loop, &ops[i].is_done);
-        assert_int_equal(ops[i].op.status, STATUS_OK);
+        assert_int_equal(await(n, &ops[i]), STATUS_OK);
     }
 }
 
@@ -273,9 +264,7 @@ static void stop_while_one_waits(struct node *n, int64_t patience_ms, bool is_no
     run_until(n->loop, &n->is_stopped);
     assert_true(a.is_done);
     assert_int_equal(a.op.status, STATUS_NOT_REPLICATED);
-    n->is_stopped = false;
-    redis_store_free(n->store);
-    n->store = redis_store_new(n->loop, &n->options); /* for the tear-down */
+    node_renew(n);
 }
 
 static void a_stop_waits_for_those_who_wait(void **state)

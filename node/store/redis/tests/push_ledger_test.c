@@ -1,14 +1,9 @@
 /* Numbers of pushes, how long a push can be found by its number, and which pushes are lost. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
-
+#include "base/tests/unit.h"
 #include "node/store/packed.h"
 #include "node/store/redis/push_ledger.h"
+
+#include <string.h>
 
 #define BUCKETS 4
 

@@ -1,11 +1,6 @@
 /* Waiting for replicas, at real ones: what makes an answer safe, and what does not. */
 #include "node/store/redis/replicas.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "base/tests/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +9,7 @@
 
 #include <event2/event.h>
 
-#include "base/log.h"
+#include "node/store/redis/tests/log_fixture.h"
 #include "node/store/redis/tests/replicas_fixture.h"
 
 #define LONG_MS  (PATIENCE_S * 1000) /* nobody's time is over before the test's is */
@@ -154,6 +149,20 @@ static void begin_unanswered(struct house *h)
     run_until_it_says(h, "blocked_clients:1");
 }
 
+/* And one who waits for the next pair. */
+static void start_with_two(struct house *h)
+{
+    house_start(h);
+    begin_unanswered(h);
+    begin(h, &h->second);
+}
+
+static void assert_neither_is_safe(struct house *h)
+{
+    assert_false(is_safe(h, &h->first));
+    assert_false(is_safe(h, &h->second));
+}
+
 /* ---- what Redis promises ---- */
 
 /* Two connections that have nothing to do with the module. */
@@ -238,9 +247,7 @@ static void a_lost_connection_loses_nobody(void **state)
 {
     struct house *h = *state;
 
-    house_start(h);
-    begin_unanswered(h);
-    begin(h, &h->second);
+    start_with_two(h);
     redis_fixture_command(h->redis->master, "CLIENT KILL TYPE normal SKIPME yes");
     run_until_it_says(h, "blocked_clients:0");
     run_until_it_says(h, "blocked_clients:1");
@@ -280,26 +287,6 @@ static void too_few_replicas_make_nobody_safe(void **state)
         assert_false(wait_once(h));
     replicated_add(h->redis);
     wait_until_safe(h);
-}
-
-static void log_to(const char *path)
-{
-    struct log_options options = {.level = LEVEL_INFO, .modules = "", .file = path};
-
-    assert_int_equal(log_configure(&options), STATUS_OK);
-}
-
-static unsigned lines_with(const char *path, const char *words)
-{
-    FILE *file = fopen(path, "r");
-    unsigned count = 0;
-    char line[1024];
-
-    assert_non_null(file);
-    while (fgets(line, sizeof(line), file))
-        count += strstr(line, words) != NULL;
-    fclose(file);
-    return count;
 }
 
 /* Somebody waits in vain, then nobody does; so three times. */
@@ -370,8 +357,7 @@ static void a_frozen_replica_holds_nobody_for_longer_than_his_patience(void **st
     redis_fixture_command(h->redis->master, "RPUSH list x");
     begin(h, &h->first);
     begin(h, &h->second);
-    assert_false(is_safe(h, &h->first));
-    assert_false(is_safe(h, &h->second));
+    assert_neither_is_safe(h);
     replicated_thaw(h->redis, 0);
     wait_until_safe(h);
 }
@@ -382,9 +368,7 @@ static void who_waits_for_the_next_pair_has_the_same_patience(void **state)
     struct house *h = *state;
 
     h->options.patience_ms = 500;
-    house_start(h);
-    begin_unanswered(h);
-    begin(h, &h->second);
+    start_with_two(h);
     assert_false(is_safe(h, &h->second));
     assert_true(h->first.is_done);
     assert_false(h->first.is_safe);
@@ -418,14 +402,11 @@ static void another_incarnation_of_redis_makes_nobody_safe(void **state)
 {
     struct house *h = *state;
 
-    house_start(h);
-    begin_unanswered(h);
-    begin(h, &h->second);
+    start_with_two(h);
     redis_fixture_kill(h->redis->master);
     redis_fixture_start(h->redis->master);
     replicated_thaw(h->redis, 0);
-    assert_false(is_safe(h, &h->first));
-    assert_false(is_safe(h, &h->second));
+    assert_neither_is_safe(h);
     follow(h, h->redis->master);
     assert_true(wait_once(h));
 }
@@ -448,12 +429,9 @@ static void a_master_that_becomes_a_replica_makes_nobody_safe(void **state)
 {
     struct house *h = *state;
 
-    house_start(h);
-    begin_unanswered(h);
-    begin(h, &h->second);
+    start_with_two(h);
     redis_fixture_command(h->redis->master, "REPLICAOF 127.0.0.1 1");
-    assert_false(is_safe(h, &h->first));
-    assert_false(is_safe(h, &h->second));
+    assert_neither_is_safe(h);
     assert_false(wait_once(h));
 }
 
@@ -476,12 +454,9 @@ static void another_redis_makes_nobody_safe(void **state)
     struct house *h = *state;
 
     replicated_add(there);
-    house_start(h);
-    begin_unanswered(h);
-    begin(h, &h->second);
+    start_with_two(h);
     follow(h, there->master);
-    assert_false(is_safe(h, &h->first));
-    assert_false(is_safe(h, &h->second));
+    assert_neither_is_safe(h);
     redis_fixture_kill(h->redis->master);
     assert_true(wait_once(h));
     replicated_free(there);
@@ -493,13 +468,10 @@ static void who_waits_where_the_jobs_are_no_more_is_not_safe(void **state)
     struct redis_address there = {.host = "127.0.0.1", .port = 1};
     struct house *h = *state;
 
-    house_start(h);
-    begin_unanswered(h);
-    begin(h, &h->second);
+    start_with_two(h);
     redis_replicas_turn(h->replicas, &there);
     replicated_thaw(h->redis, 0);
-    assert_false(is_safe(h, &h->first));
-    assert_false(is_safe(h, &h->second));
+    assert_neither_is_safe(h);
     follow(h, h->redis->master);
     assert_true(wait_once(h));
 }
@@ -522,13 +494,10 @@ static void who_is_given_up_is_told_once(void **state)
 {
     struct house *h = *state;
 
-    house_start(h);
-    begin_unanswered(h);
-    begin(h, &h->second);
+    start_with_two(h);
     redis_replicas_give_up(h->replicas);
     assert_false(h->first.is_done || h->second.is_done);
-    assert_false(is_safe(h, &h->first));
-    assert_false(is_safe(h, &h->second));
+    assert_neither_is_safe(h);
     replicated_thaw(h->redis, 0);
     assert_true(wait_once(h));
 }
@@ -537,9 +506,7 @@ static void a_stop_tells_those_who_wait_first(void **state)
 {
     struct house *h = *state;
 
-    house_start(h);
-    begin_unanswered(h);
-    begin(h, &h->second);
+    start_with_two(h);
     redis_replicas_stop(h->replicas);
     assert_false(h->first.is_done || h->second.is_done || h->is_stopped);
     run_until(h->loop, &h->is_stopped);

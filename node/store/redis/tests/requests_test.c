@@ -1,12 +1,7 @@
 /* Operations that never reach a Redis: limits, and the end. */
 #include "node/store/redis/requests.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "base/tests/unit.h"
 #include "node/store/redis/store.h"
 
 #define OPS 4

@@ -2,47 +2,19 @@
  * told once, and comes back as no other. */
 #include "node/store/redis/tests/store_fixture.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/crc16.h"
-#include "base/log.h"
 #include "node/store/redis/rollback.h"
 #include "node/store/redis/push_ledger.h"
+#include "node/store/redis/tests/log_fixture.h"
 #include "node/store/redis/tests/replicas_fixture.h"
 #include "node/store/redis/wire/encode.h"
 
 static struct job_op ops[8];
-
-static void start(struct node *n)
-{
-    node_start(n);
-    run_until(n->loop, &n->is_up);
-}
-
-static void push_well(struct node *n, const char *topic)
-{
-    struct job_op a = {0};
-
-    assert_int_equal(push(n, &a, topic), STATUS_OK);
-}
-
-static const struct redis_store_stats *stats(struct node *n)
-{
-    return redis_store_stats(n->store);
-}
-
-static unsigned ready_in(struct node *n, const char *topic)
-{
-    struct job_op a = {0};
-
-    submit_stats(n, &a, topic);
-    run_until(n->loop, &a.is_done);
-    return (unsigned)a.op.out.stats.ready;
-}
 
 /* ---- backups ---- */
 
@@ -75,23 +47,20 @@ static void put_back(struct node *n)
 static void restore(struct node *n)
 {
     put_back(n);
-    run_until(n->loop, &n->is_down);
-    run_until(n->loop, &n->is_up);
+    node_come_back(n);
 }
 
 static void restart(struct node *n)
 {
     redis_fixture_kill(n->redis);
     redis_fixture_start(n->redis);
-    run_until(n->loop, &n->is_down);
-    run_until(n->loop, &n->is_up);
+    node_come_back(n);
 }
 
 static void reconnect(struct node *n)
 {
     redis_fixture_command(n->redis, "CLIENT KILL TYPE normal SKIPME yes");
-    run_until(n->loop, &n->is_down);
-    run_until(n->loop, &n->is_up);
+    node_come_back(n);
 }
 
 /* ---- tests ---- */
@@ -100,7 +69,7 @@ static void what_is_lost_is_counted_and_told_once(void **state)
 {
     struct node *n = *state;
 
-    start(n);
+    node_start_up(n);
     push_well(n, "t");
     push_well(n, "t");
     back_up(n);
@@ -111,7 +80,7 @@ static void what_is_lost_is_counted_and_told_once(void **state)
     assert_int_equal(stats(n)->rollbacks, 1);
     assert_int_equal(stats(n)->lost_pushes, 4);
     assert_int_equal(n->olders, 1);
-    assert_int_equal(ready_in(n, "t"), 2);
+    assert_int_equal(stats_of(n, "t").ready, 2);
     reconnect(n);
     assert_int_equal(stats(n)->rollbacks, 1);
     push_well(n, "t");
@@ -125,7 +94,7 @@ static void a_redis_that_has_lost_nothing_has_not_rolled_back(void **state)
     struct node *n = *state;
     unsigned count;
 
-    start(n);
+    node_start_up(n);
     push_well(n, "t");
     push_well(n, "t");
     assert_int_equal(pop(n, &ops[0], "t", &count), STATUS_OK);
@@ -140,14 +109,14 @@ static void a_lost_hand_over_shows_in_the_counter(void **state)
     struct node *n = *state;
     unsigned count;
 
-    start(n);
+    node_start_up(n);
     push_well(n, "t");
     back_up(n);
     assert_int_equal(pop(n, &ops[0], "t", &count), STATUS_OK);
     restore(n);
     assert_int_equal(stats(n)->rollbacks, 1);
     assert_int_equal(stats(n)->lost_pushes, 0);
-    assert_int_equal(ready_in(n, "t"), 1);
+    assert_int_equal(stats_of(n, "t").ready, 1);
 }
 
 static long long counter(struct node *n)
@@ -173,7 +142,7 @@ static void the_first_to_come_repeats_nothing_that_others_have_seen(void **state
     unsigned count;
     long long seen;
 
-    start(n);
+    node_start_up(n);
     push_well(n, "t");
     back_up(n);
     assert_int_equal(pop(n, &ops[0], "t", &count), STATUS_OK);
@@ -181,13 +150,12 @@ static void the_first_to_come_repeats_nothing_that_others_have_seen(void **state
     put_back(n);
     assert_true(counter(n) < seen);
     node_init(&first, n->redis);
-    start(&first);
+    node_start_up(&first);
     assert_true(counter(n) > seen + 1000000);
     assert_int_equal(pop(&first, &ops[1], "t", &count), STATUS_OK);
     assert_int_equal(count, 1);
     assert_int_equal(first.olders, 0);
-    run_until(n->loop, &n->is_down);
-    run_until(n->loop, &n->is_up);
+    node_come_back(n);
     assert_int_equal(n->olders, 1);
     free_other(&first);
 }
@@ -198,7 +166,7 @@ static void an_incarnation_of_redis_is_raised_once(void **state)
     struct node *n = *state;
     long long before;
 
-    start(n);
+    node_start_up(n);
     push_well(n, "t");
     before = counter(n);
     reconnect(n);
@@ -222,7 +190,7 @@ static void a_damaged_counter_holds_up_its_bucket_alone(void **state)
     struct job_op waiting;
     char command[64];
 
-    start(n);
+    node_start_up(n);
     for (unsigned i = 0; i < 2; i++) {
         push_well(n, "t");
         snprintf(command, sizeof(command), "DEL dq:{%%u}:%c", letters[i]);
@@ -237,8 +205,7 @@ static void a_damaged_counter_holds_up_its_bucket_alone(void **state)
         assert_false(waiting.is_done);
         snprintf(command, sizeof(command), "DEL dq:{%%u}:%c", letters[i]);
         damage(n, command);
-        run_until(n->loop, &waiting.is_done);
-        assert_int_equal(waiting.op.status, STATUS_OK);
+        assert_int_equal(await(n, &waiting), STATUS_OK);
     }
 }
 
@@ -248,12 +215,12 @@ static void a_counter_that_is_gone_does_not_begin_anew(void **state)
     struct node *n = *state, other;
     long long before;
 
-    start(n);
+    node_start_up(n);
     push_well(n, "t");
     before = counter(n);
     damage(n, "DEL dq:{%u}:n");
     node_init(&other, n->redis);
-    start(&other);
+    node_start_up(&other);
     assert_true(counter(n) >= before);
     free_other(&other);
 }
@@ -266,7 +233,7 @@ static void a_first_replica_is_no_new_incarnation(void **state)
     struct redis_incarnation incarnation = redis_fixture_incarnation(n->redis), now;
     long long before;
 
-    start(n);
+    node_start_up(n);
     push_well(n, "t");
     before = counter(n);
     redis_fixture_listen(n->redis);
@@ -278,7 +245,7 @@ static void a_first_replica_is_no_new_incarnation(void **state)
     now = redis_fixture_incarnation(n->redis);
     assert_string_not_equal(incarnation.history, now.history);
     node_init(&other, n->redis);
-    start(&other);
+    node_start_up(&other);
     assert_int_equal(counter(n), before);
     push_well(n, "t");
     reconnect(n);
@@ -294,7 +261,7 @@ static void a_master_that_was_a_replica_is_raised(void **state)
     struct node *n = *state;
     long long before;
 
-    start(n);
+    node_start_up(n);
     push_well(n, "t");
     before = counter(n);
     redis_fixture_command(n->redis, "REPLICAOF 127.0.0.1 1");
@@ -306,26 +273,6 @@ static void a_master_that_was_a_replica_is_raised(void **state)
     assert_int_equal(counter(n), before);
 }
 
-static void log_to(const char *path)
-{
-    struct log_options options = {.level = LEVEL_INFO, .modules = "", .file = path};
-
-    assert_int_equal(log_configure(&options), STATUS_OK);
-}
-
-static bool has_line(const char *path, const char *words)
-{
-    FILE *file = fopen(path, "r");
-    bool is_there = false;
-    char line[512];
-
-    assert_non_null(file);
-    while (!is_there && fgets(line, sizeof(line), file))
-        is_there = strstr(line, words) != NULL;
-    fclose(file);
-    return is_there;
-}
-
 /* The first connection ends at the last bucket: it has no rights there. */
 static void a_bucket_that_two_connections_ask_for_is_counted_once(void **state)
 {
@@ -335,7 +282,7 @@ static void a_bucket_that_two_connections_ask_for_is_counted_once(void **state)
     assert_int_equal(n->options.buckets, 64);
     assert_true(crc16(BYTES("t")) % 64 < 63);
     snprintf(path, sizeof(path), "%s/log", n->redis->dir);
-    start(n);
+    node_start_up(n);
     push_well(n, "t");
     back_up(n);
     push_well(n, "t");
@@ -350,7 +297,7 @@ static void a_bucket_that_two_connections_ask_for_is_counted_once(void **state)
     log_to(NULL);
     assert_int_equal(n->olders, 1);
     assert_int_equal(stats(n)->lost_pushes, 1);
-    assert_true(has_line(path, "rolled back: in 1 bucket something"));
+    assert_int_equal(lines_with(path, "rolled back: in 1 bucket something"), 1);
 }
 
 /* Of raise.lua, with another clock. */
@@ -380,7 +327,7 @@ static void a_clock_that_nobody_has_set_makes_no_negative_ids(void **state)
     run_raise_at(n, bucket, "{'86400', '0'}");
     is_there = redis_fixture_command(n->redis, "EXISTS dq:{%u}:n", bucket);
     raised = counter(n);
-    start(n);
+    node_start_up(n);
     assert_int_equal(is_there, 1);
     assert_int_equal(raised, 0);
 }
@@ -388,16 +335,24 @@ static void a_clock_that_nobody_has_set_makes_no_negative_ids(void **state)
 /* Else it could never be emptied. */
 static void a_full_redis_is_raised_as_well(void **state)
 {
+    static const char *const damages[] = {"DEL dq:{%u}:l", "SET dq:{%u}:n 1"};
     struct node *n = *state;
-    long long before;
+    unsigned count;
 
-    start(n);
-    push_well(n, "t");
-    before = counter(n);
-    redis_fixture_command(n->redis, "DEL dq:{%u}:l", crc16(BYTES("t")) % n->options.buckets);
-    redis_fixture_command(n->redis, "CONFIG SET maxmemory 1");
-    reconnect(n);
-    assert_true(counter(n) > before + 1000000);
+    node_start_up(n);
+    for (unsigned i = 0; i < 2; i++) {
+        long long before;
+
+        push_well(n, "t");
+        before = counter(n);
+        damage(n, damages[i]);
+        redis_fixture_command(n->redis, "CONFIG SET maxmemory 1");
+        reconnect(n);
+        assert_true(counter(n) > before + 1000000);
+        assert_int_equal(pop(n, &ops[0], "t", &count), STATUS_OK);
+        assert_int_equal(count, 1);
+        redis_fixture_command(n->redis, "CONFIG SET maxmemory 0");
+    }
 }
 
 static void ids_go_on_well_above_what_was_seen(void **state)
@@ -408,7 +363,7 @@ static void ids_go_on_well_above_what_was_seen(void **state)
 
     /* Else the clock alone would do it. */
     redis_fixture_command(n->redis, "SET dq:{%u}:n 90000000000000", bucket);
-    start(n);
+    node_start_up(n);
     push_well(n, "t");
     back_up(n);
     assert_int_equal(push(n, &before, "t"), STATUS_OK);
@@ -421,13 +376,16 @@ static void ids_go_on_well_above_what_was_seen(void **state)
 static void an_empty_redis_has_lost_them_all(void **state)
 {
     struct node *n = *state;
-    long long keys;
+    long long keys, seen;
 
-    start(n);
+    damage(n, "SET dq:{%u}:n 90000000000000"); /* else the clock alone would raise it */
+    node_start_up(n);
     push_well(n, "t");
     push_well(n, "t");
+    seen = counter(n);
     redis_fixture_command(n->redis, "FLUSHALL");
     reconnect(n);
+    assert_true(counter(n) > seen + 1000000);
     assert_int_equal(stats(n)->rollbacks, 1);
     assert_int_equal(stats(n)->lost_pushes, 2);
     push_well(n, "t");
@@ -444,21 +402,20 @@ static void what_was_on_its_way_happens_in_the_older_redis(void **state)
 {
     struct node *n = *state;
 
-    start(n);
+    node_start_up(n);
     push_well(n, "t");
     back_up(n);
     push_well(n, "t");
-    kill(n->redis->pid, SIGSTOP);
+    node_freeze(n);
     for (int i = 0; i < 5; i++) {
         ops[i] = (struct job_op){0};
         submit_push(n, &ops[i], "t");
     }
     restore(n);
     for (int i = 0; i < 5; i++) {
-        run_until(n->loop, &ops[i].is_done);
-        assert_int_equal(ops[i].op.status, STATUS_OK);
+        assert_int_equal(await(n, &ops[i]), STATUS_OK);
     }
-    assert_int_equal(ready_in(n, "t"), 6);
+    assert_int_equal(stats_of(n, "t").ready, 6);
     assert_int_equal(stats(n)->lost_pushes, 1);
 }
 

@@ -13,7 +13,7 @@
 static void run_until_weak(struct node *n, unsigned weak)
 {
     alarm(PATIENCE_S);
-    while (redis_store_stats(n->store)->weak != weak)
+    while (stats(n)->weak != weak)
         event_base_loop(n->loop->base, EVLOOP_ONCE);
     alarm(0);
 }
@@ -25,11 +25,9 @@ static void tells_what_may_be_lost(void **state)
     redis_fixture_command(n->redis, "CONFIG SET appendfsync everysec");
     redis_fixture_command(n->redis, "CONFIG SET maxmemory-policy allkeys-lru");
     n->options.min_replicas = 1;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
-    assert_int_equal(redis_store_stats(n->store)->weak, 1u << WEAKNESS_FSYNC |
-                                                            1u << WEAKNESS_MAY_EVICT |
-                                                            1u << WEAKNESS_FEW_REPLICAS);
+    node_start_up(n);
+    assert_int_equal(stats(n)->weak, 1u << WEAKNESS_FSYNC | 1u << WEAKNESS_MAY_EVICT |
+                                         1u << WEAKNESS_FEW_REPLICAS);
 }
 
 static void notices_when_the_settings_change(void **state)
@@ -37,9 +35,8 @@ static void notices_when_the_settings_change(void **state)
     struct node *n = *state;
 
     n->options.look_ms = 10;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
-    assert_int_equal(redis_store_stats(n->store)->weak, 0);
+    node_start_up(n);
+    assert_int_equal(stats(n)->weak, 0);
     redis_fixture_command(n->redis, "CONFIG SET appendonly no");
     run_until_weak(n, 1u << WEAKNESS_NO_AOF);
     redis_fixture_command(n->redis, "CONFIG SET appendonly yes");
@@ -56,8 +53,7 @@ static void goes_on_with_a_redis_that_grows_weak_though_it_is_strict(void **stat
 
     n->options.is_strict = true;
     n->options.look_ms = 10;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     redis_fixture_command(n->redis, "CONFIG SET appendfsync no");
     run_until_weak(n, 1u << WEAKNESS_FSYNC);
     assert_int_equal(n->downs, 0);
@@ -70,9 +66,8 @@ static void strictness_does_not_ask_for_replicas(void **state)
 
     n->options.is_strict = true;
     n->options.min_replicas = 1;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
-    assert_int_equal(redis_store_stats(n->store)->weak, 1u << WEAKNESS_FEW_REPLICAS);
+    node_start_up(n);
+    assert_int_equal(stats(n)->weak, 1u << WEAKNESS_FEW_REPLICAS);
 }
 
 /* No snapshot can be written: a directory has the file's name. */
@@ -107,8 +102,7 @@ static void a_disk_that_takes_nothing_is_known_as_soon_as_a_push_was_refused(voi
     struct job_op a = {0};
     char path[160];
 
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     break_snapshots(n);
     save(n, "err");
     assert_null(redis_store_refuses_writes(n->store));
@@ -129,8 +123,7 @@ static void replicas_that_redis_itself_asks_for_are_missed_as_soon(void **state)
     struct node *n = *state;
     struct job_op a = {0};
 
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     redis_fixture_command(n->redis, "CONFIG SET min-replicas-to-write 1");
     assert_int_equal(push(n, &a, "t"), STATUS_STORE_ERROR);
     run_until_weak(n, 1u << WEAKNESS_NOREPLICAS);
@@ -146,8 +139,7 @@ static void a_full_memory_is_known_as_soon_and_stops_no_store(void **state)
     struct node *n = *state;
     struct job_op a = {0};
 
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     redis_fixture_command(n->redis, "CONFIG SET maxmemory 1");
     assert_int_equal(push(n, &a, "t"), STATUS_STORE_ERROR);
     run_until_weak(n, 1u << WEAKNESS_MEMORY);
@@ -160,8 +152,7 @@ static void leaves_a_redis_that_has_become_a_replica(void **state)
     struct node *n = *state;
 
     n->options.look_ms = 10;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     redis_fixture_command(n->redis, "REPLICAOF 127.0.0.1 1");
     run_until(n->loop, &n->is_down);
     run_until_why(n, "replica");

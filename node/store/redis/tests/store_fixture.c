@@ -1,5 +1,6 @@
 #include "node/store/redis/tests/store_fixture.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -71,6 +72,33 @@ void node_start(struct node *n)
     redis_store_start(n->store);
 }
 
+void node_start_up(struct node *n)
+{
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+}
+
+void node_come_back(struct node *n)
+{
+    run_until(n->loop, &n->is_down);
+    run_until(n->loop, &n->is_up);
+}
+
+void node_freeze(struct node *n)
+{
+    kill(n->redis->pid, SIGSTOP);
+}
+
+void node_thaw(struct node *n)
+{
+    kill(n->redis->pid, SIGCONT);
+}
+
+const struct redis_store_stats *stats(const struct node *n)
+{
+    return redis_store_stats(n->store);
+}
+
 void run_until_why(struct node *n, const char *word)
 {
     alarm(PATIENCE_S);
@@ -89,6 +117,13 @@ static void on_stopped(void *arg)
 void node_stop(struct node *n)
 {
     redis_store_stop(n->store, on_stopped, n);
+}
+
+void node_renew(struct node *n)
+{
+    n->is_stopped = false;
+    redis_store_free(n->store);
+    n->store = redis_store_new(n->loop, &n->options);
 }
 
 static void node_fini(struct node *n)
@@ -184,18 +219,39 @@ void submit_of_lease(struct node *n, struct job_op *j, enum op_verb verb,
     submit_op(n, j, verb, "t");
 }
 
+enum status await(struct node *n, struct job_op *j)
+{
+    run_until(n->loop, &j->is_done);
+    return j->op.status;
+}
+
 enum status push(struct node *n, struct job_op *j, const char *topic)
 {
     submit_push(n, j, topic);
-    run_until(n->loop, &j->is_done);
-    return j->op.status;
+    return await(n, j);
 }
 
 enum status pop(struct node *n, struct job_op *j, const char *topic, unsigned *count)
 {
     *j = (struct job_op){.op.in.pop.count = OP_ITEMS_MAX};
     submit_op(n, j, OP_POP, topic);
-    run_until(n->loop, &j->is_done);
+    (void)await(n, j);
     *count = j->op.out.pop.count;
     return j->op.status;
+}
+
+void push_well(struct node *n, const char *topic)
+{
+    struct job_op j = {0};
+
+    assert_int_equal(push(n, &j, topic), STATUS_OK);
+}
+
+struct topic_stats stats_of(struct node *n, const char *topic)
+{
+    struct job_op j = {0};
+
+    submit_stats(n, &j, topic);
+    assert_int_equal(await(n, &j), STATUS_OK);
+    return j.op.out.stats;
 }

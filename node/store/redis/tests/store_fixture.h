@@ -2,12 +2,7 @@
 #ifndef DUEQ_NODE_STORE_REDIS_TESTS_STORE_FIXTURE_H
 #define DUEQ_NODE_STORE_REDIS_TESTS_STORE_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "base/tests/unit.h"
 #include "node/store/redis/tests/server_fixture.h"
 #include "node/store/redis/store.h"
 
@@ -30,6 +25,14 @@ int node_tear_down(void **state);
 
 void node_init(struct node *n, struct redis_fixture *redis);
 void node_start(struct node *n);
+void node_start_up(struct node *n);  /* and it is up */
+void node_come_back(struct node *n); /* it is down, and then up */
+
+/* Its Redis answers nothing, until it goes on. */
+void node_freeze(struct node *n);
+void node_thaw(struct node *n);
+
+const struct redis_store_stats *stats(const struct node *n);
 
 /* Runs the loop until the store's why has this word in it. */
 void run_until_why(struct node *n, const char *word);
@@ -68,8 +71,16 @@ void submit_pop_one(struct node *n, struct popped *p, const char *topic);
 void submit_of_lease(struct node *n, struct job_op *j, enum op_verb verb,
                      const struct popped *p);
 
+/* Returns its status when it is answered. */
+enum status await(struct node *n, struct job_op *j);
+
 /* The same, and pop all there is, with the answer awaited. */
 enum status push(struct node *n, struct job_op *j, const char *topic);
 enum status pop(struct node *n, struct job_op *j, const char *topic, unsigned *count);
+void push_well(struct node *n, const char *topic);
+struct topic_stats stats_of(struct node *n, const char *topic);
+
+/* For the tear-down of a test that has stopped its store. */
+void node_renew(struct node *n);
 
 #endif

@@ -3,9 +3,6 @@
  */
 #include "node/store/redis/tests/store_fixture.h"
 
-#include <signal.h>
-#include <stdlib.h>
-
 #include <event2/event.h>
 
 #include "base/crc16.h"
@@ -15,12 +12,11 @@ static void sends_the_text_of_a_script_that_redis_forgot(void **state)
     struct node *n = *state;
     struct job_op a = {0}, b = {0};
 
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     redis_fixture_command(n->redis, "SCRIPT FLUSH");
     assert_int_equal(push(n, &a, "t"), STATUS_OK);
     assert_int_equal(push(n, &b, "t"), STATUS_OK);
-    assert_int_equal(redis_store_stats(n->store)->reloaded, 1);
+    assert_int_equal(stats(n)->reloaded, 1);
     assert_int_equal(redis_fixture_command(n->redis, "HLEN dq:{%u}:j:t", a.op.bucket), 2);
 }
 
@@ -36,14 +32,14 @@ static void serves_what_came_before_redis_was_there_in_order(void **state)
         ops[i].turns = &turns;
         submit_push(n, &ops[i], "t");
     }
-    assert_int_equal(redis_store_stats(n->store)->held, 100);
+    assert_int_equal(stats(n)->held, 100);
     redis_fixture_start(n->redis);
     run_until(n->loop, &ops[99].is_done);
     for (int i = 0; i < 100; i++) {
         assert_int_equal(ops[i].op.status, STATUS_OK);
         assert_int_equal(ops[i].turn, i + 1);
     }
-    assert_int_equal(redis_store_stats(n->store)->held_bytes, 0);
+    assert_int_equal(stats(n)->held_bytes, 0);
 }
 
 static void does_not_know_what_became_of_operations_in_flight_when_redis_is_killed(void **state)
@@ -52,28 +48,25 @@ static void does_not_know_what_became_of_operations_in_flight_when_redis_is_kill
     struct job_op a = {0}, b = {0}, c = {0}, read = {0};
     unsigned count;
 
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     assert_int_equal(push(n, &a, "t"), STATUS_OK);
-    kill(n->redis->pid, SIGSTOP);
+    node_freeze(n);
     b.op.id = bytes_of_text(a.id);
     submit_op(n, &b, OP_CANCEL, "t");
     submit_stats(n, &read, "t");
     redis_fixture_kill(n->redis);
-    run_until(n->loop, &b.is_done);
-    assert_int_equal(b.op.status, STATUS_UNKNOWN);
+    assert_int_equal(await(n, &b), STATUS_UNKNOWN);
     assert_false(read.is_done); /* it can be asked again */
-    assert_int_equal(redis_store_stats(n->store)->unknown, 1);
+    assert_int_equal(stats(n)->unknown, 1);
     assert_int_equal(n->downs, 1);
 
     redis_fixture_start(n->redis);
     run_until(n->loop, &n->is_up);
     assert_int_equal(n->ups, 2);
-    run_until(n->loop, &read.is_done);
-    assert_int_equal(read.op.status, STATUS_OK);
+    assert_int_equal(await(n, &read), STATUS_OK);
     assert_int_equal(pop(n, &c, "t", &count), STATUS_OK);
     assert_in_range(count, 0, 1);
-    assert_int_equal(redis_store_stats(n->store)->connects, 2);
+    assert_int_equal(stats(n)->connects, 2);
 }
 
 static void gives_up_what_was_held_for_too_long(void **state)
@@ -85,9 +78,8 @@ static void gives_up_what_was_held_for_too_long(void **state)
     n->options.hold_ms = 30;
     node_start(n);
     submit_push(n, &a, "t");
-    run_until(n->loop, &a.is_done);
-    assert_int_equal(a.op.status, STATUS_UNAVAILABLE);
-    assert_int_equal(redis_store_stats(n->store)->expired, 1);
+    assert_int_equal(await(n, &a), STATUS_UNAVAILABLE);
+    assert_int_equal(stats(n)->expired, 1);
 }
 
 static void holds_no_more_than_it_may(void **state)
@@ -100,11 +92,9 @@ static void holds_no_more_than_it_may(void **state)
     node_start(n);
     for (unsigned i = 0; i < 4; i++)
         submit_push(n, &ops[i], "t");
-    run_until(n->loop, &ops[3].is_done);
-    assert_int_equal(ops[3].op.status, STATUS_TOO_MANY);
+    assert_int_equal(await(n, &ops[3]), STATUS_TOO_MANY);
     redis_fixture_start(n->redis);
-    run_until(n->loop, &ops[2].is_done);
-    assert_int_equal(ops[2].op.status, STATUS_OK);
+    assert_int_equal(await(n, &ops[2]), STATUS_OK);
 }
 
 static void holds_by_the_newest_configuration(void **state)
@@ -119,8 +109,7 @@ static void holds_by_the_newest_configuration(void **state)
     redis_store_reload(n->store, &n->options);
     submit_push(n, &ops[1], "t");
     submit_push(n, &ops[2], "t");
-    run_until(n->loop, &ops[2].is_done);
-    assert_int_equal(ops[2].op.status, STATUS_TOO_MANY);
+    assert_int_equal(await(n, &ops[2]), STATUS_TOO_MANY);
     n->options.hold_ms = 30;
     redis_store_reload(n->store, &n->options);
     run_until(n->loop, &ops[1].is_done);
@@ -134,14 +123,12 @@ static void keeps_no_more_than_so_many_in_flight(void **state)
     struct job_op ops[50] = {0};
 
     n->options.flight_max = 4;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     for (unsigned i = 0; i < 50; i++) {
         submit_push(n, &ops[i], "t");
-        assert_true(redis_store_stats(n->store)->in_flight <= 4);
+        assert_true(stats(n)->in_flight <= 4);
     }
-    run_until(n->loop, &ops[49].is_done);
-    assert_int_equal(ops[49].op.status, STATUS_OK);
+    assert_int_equal(await(n, &ops[49]), STATUS_OK);
 }
 
 static void ends_everything_when_it_is_stopped(void **state)
@@ -150,8 +137,7 @@ static void ends_everything_when_it_is_stopped(void **state)
     struct job_op ops[6] = {0};
 
     n->options.flight_max = 3;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     for (unsigned i = 0; i < 5; i++)
         submit_push(n, &ops[i], "t");
     node_stop(n);
@@ -171,15 +157,13 @@ static void hears_wake_ups_again_after_the_subscription_was_cut(void **state)
     struct node *n = *state;
     struct job_op a = {0}, b = {0};
 
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     assert_int_equal(push(n, &a, "t"), STATUS_OK);
     run_until(n->loop, &n->is_woken);
     n->is_woken = false;
     redis_fixture_command(n->redis, "CLIENT KILL TYPE pubsub");
-    run_until(n->loop, &n->is_down);
-    run_until(n->loop, &n->is_up);
-    assert_int_equal(redis_store_stats(n->store)->connects, 1);
+    node_come_back(n);
+    assert_int_equal(stats(n)->connects, 1);
     assert_int_equal(push(n, &b, "u"), STATUS_OK);
     run_until(n->loop, &n->is_woken);
     assert_int_equal(n->wakeups, 2);
@@ -189,51 +173,13 @@ static void says_why_it_hears_no_wake_ups(void **state)
 {
     struct node *n = *state;
 
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     assert_string_equal(redis_store_why(n->store), "");
     redis_fixture_command(n->redis, "ACL SETUSER default resetchannels");
     run_until_why(n, "NOPERM");
-    assert_int_equal(redis_store_stats(n->store)->state, REDIS_STORE_UNHEARD);
+    assert_int_equal(stats(n)->state, REDIS_STORE_UNHEARD);
     redis_fixture_command(n->redis, "ACL SETUSER default allchannels");
     run_until(n->loop, &n->is_up);
-}
-
-static void repeats_no_id_when_redis_rolls_back(void **state)
-{
-    struct node *n = *state;
-    struct job_op a = {0}, b = {0};
-    unsigned bucket = crc16(BYTES("t")) % 64;
-
-    redis_fixture_command(n->redis, "SET dq:{%u}:n 90000000000000", bucket);
-    node_start(n);
-    run_until(n->loop, &n->is_up);
-    assert_int_equal(push(n, &a, "t"), STATUS_OK);
-    redis_fixture_command(n->redis, "FLUSHALL");
-    redis_fixture_command(n->redis, "CLIENT KILL TYPE normal SKIPME yes");
-    run_until(n->loop, &n->is_down);
-    run_until(n->loop, &n->is_up);
-    assert_int_equal(push(n, &b, "t"), STATUS_OK);
-    assert_true(strtoll(b.id, NULL, 10) > strtoll(a.id, NULL, 10) + 64 * 1000000);
-}
-
-/* Else a Redis that is full when it comes back could never be emptied. */
-static void uses_a_full_redis_that_rolled_back(void **state)
-{
-    struct node *n = *state;
-    struct job_op a = {0}, b = {0};
-    unsigned count, bucket = crc16(BYTES("t")) % 64;
-
-    node_start(n);
-    run_until(n->loop, &n->is_up);
-    assert_int_equal(push(n, &a, "t"), STATUS_OK);
-    redis_fixture_command(n->redis, "SET dq:{%u}:n 1", bucket);
-    redis_fixture_command(n->redis, "CONFIG SET maxmemory 1");
-    redis_fixture_command(n->redis, "CLIENT KILL TYPE normal SKIPME yes");
-    run_until(n->loop, &n->is_down);
-    run_until(n->loop, &n->is_up);
-    assert_int_equal(pop(n, &b, "t", &count), STATUS_OK);
-    assert_int_equal(count, 1);
 }
 
 static void reports_an_error_of_redis_as_refused(void **state)
@@ -241,13 +187,12 @@ static void reports_an_error_of_redis_as_refused(void **state)
     struct node *n = *state;
     struct job_op a = {0}, b = {0};
 
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     redis_fixture_command(n->redis, "SET dq:{%u}:j:t foreign", crc16(BYTES("t")) % 64);
     assert_int_equal(push(n, &a, "t"), STATUS_STORE_ERROR);
     redis_fixture_command(n->redis, "CONFIG SET maxmemory 1");
     assert_int_equal(push(n, &b, "u"), STATUS_STORE_ERROR);
-    assert_int_equal(redis_store_stats(n->store)->refused, 2);
+    assert_int_equal(stats(n)->refused, 2);
 }
 
 static void waits_while_its_redis_is_a_replica(void **state)
@@ -255,16 +200,14 @@ static void waits_while_its_redis_is_a_replica(void **state)
     struct node *n = *state;
     struct job_op a = {0};
 
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    node_start_up(n);
     redis_fixture_command(n->redis, "REPLICAOF 127.0.0.1 1");
     submit_push(n, &a, "t");
     run_until(n->loop, &n->is_down);
-    assert_int_equal(redis_store_stats(n->store)->state, REDIS_STORE_DOWN);
+    assert_int_equal(stats(n)->state, REDIS_STORE_DOWN);
     assert_false(a.is_done);
     redis_fixture_command(n->redis, "REPLICAOF NO ONE");
-    run_until(n->loop, &a.is_done);
-    assert_int_equal(a.op.status, STATUS_OK); /* it waited for a master */
+    assert_int_equal(await(n, &a), STATUS_OK); /* it waited for a master */
     run_until(n->loop, &n->is_up);
     assert_false(n->is_refused);
 }
@@ -274,9 +217,8 @@ static void what_is_in_flight_ends_as_unknown_when_a_stop_cannot_wait(void **sta
     struct node *n = *state;
     struct job_op a = {0};
 
-    node_start(n);
-    run_until(n->loop, &n->is_up);
-    kill(n->redis->pid, SIGSTOP);
+    node_start_up(n);
+    node_freeze(n);
     submit_push(n, &a, "t");
     node_stop(n);
     assert_false(a.is_done);
@@ -284,10 +226,8 @@ static void what_is_in_flight_ends_as_unknown_when_a_stop_cannot_wait(void **sta
     run_until(n->loop, &n->is_stopped);
     assert_true(a.is_done);
     assert_int_equal(a.op.status, STATUS_UNKNOWN);
-    kill(n->redis->pid, SIGCONT);
-    n->is_stopped = false;
-    redis_store_free(n->store);
-    n->store = redis_store_new(n->loop, &n->options);
+    node_thaw(n);
+    node_renew(n);
 }
 
 static void can_be_stopped_before_it_was_started(void **state)
@@ -318,8 +258,6 @@ int main(void)
         WITH_REDIS(can_be_stopped_before_it_was_started),
         WITH_REDIS(hears_wake_ups_again_after_the_subscription_was_cut),
         WITH_REDIS(says_why_it_hears_no_wake_ups),
-        WITH_REDIS(repeats_no_id_when_redis_rolls_back),
-        WITH_REDIS(uses_a_full_redis_that_rolled_back),
         WITH_REDIS(reports_an_error_of_redis_as_refused),
         WITH_REDIS(waits_while_its_redis_is_a_replica),
     };

@@ -1,18 +1,13 @@
 /* Wrong data of a bucket is logged once, with the key, and for each bucket. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "base/tests/unit.h"
+#include "base/log.h"
+#include "node/store/redis/throttle.h"
+#include "node/store/redis/tests/log_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "base/log.h"
-#include "node/store/redis/throttle.h"
-#include "node/store/redis/tests/log_fixture.h"
 
 #define HOUR_MS INT64_C(3600000)
 
@@ -141,6 +136,100 @@ static void other_errors_are_said_as_they_come(void **state)
     assert_int_equal(lines("push: "), 2);
 }
 
+/* ---- which states of the store are worth a line ---- */
+
+static struct timers timers;
+static struct redis_state_log state_log;
+
+static int set_up_states(void **state)
+{
+    timers_init(&timers, 1000);
+    redis_state_log_init(&state_log, &timers, "r:1");
+    return truncate(log_path, 0);
+}
+
+static int tear_down_states(void **state)
+{
+    redis_state_log_fini(&state_log);
+    timers_fini(&timers);
+    return 0;
+}
+
+/* What is said of the store since the last call, with ";" behind each. */
+static const char *said(void)
+{
+    static char all[1024];
+    char line[256];
+    FILE *file = fopen(log_path, "r");
+
+    assert_non_null(file);
+    *all = '\0';
+    while (fgets(line, sizeof(line), file)) {
+        char *text = strstr(line, "r:1 is ");
+
+        assert_non_null(text);
+        text[strcspn(text, "\n")] = ';';
+        strcat(all, text + strlen("r:1 is "));
+    }
+    fclose(file);
+    assert_int_equal(truncate(log_path, 0), 0);
+    return all;
+}
+
+static void turn(enum redis_store_state state)
+{
+    redis_state_log_turned(&state_log, state, LEVEL_INFO);
+}
+
+static void pass_ms(int64_t ms)
+{
+    timers_run(&timers, timers_now(&timers) + ms);
+}
+
+/* Of the links one is always up first, and one is down first. */
+static void a_state_in_passing_is_not_said(void **state)
+{
+    turn(REDIS_STORE_UNHEARD);
+    pass_ms(50);
+    turn(REDIS_STORE_UP);
+    pass_ms(10000);
+    assert_string_equal(said(), "up;");
+    turn(REDIS_STORE_UNHEARD);
+    turn(REDIS_STORE_DOWN);
+    pass_ms(10000);
+    assert_string_equal(said(), "down;");
+}
+
+static void a_state_that_lasts_is_said_once(void **state)
+{
+    turn(REDIS_STORE_UNHEARD);
+    assert_string_equal(said(), "");
+    pass_ms(1000);
+    assert_string_equal(said(), "up, but hears no wake-ups;");
+    turn(REDIS_STORE_UP);
+    assert_string_equal(said(), "up;");
+}
+
+/* The link itself says that it was lost. */
+static void back_where_it_was_is_no_news(void **state)
+{
+    turn(REDIS_STORE_UP);
+    assert_string_equal(said(), "up;");
+    turn(REDIS_STORE_UNHEARD);
+    turn(REDIS_STORE_UP);
+    pass_ms(10000);
+    assert_string_equal(said(), "");
+}
+
+/* As when a node stops. */
+static void its_level_is_the_last_ones(void **state)
+{
+    redis_state_log_turned(&state_log, REDIS_STORE_UNHEARD, LEVEL_DEBUG);
+    pass_ms(1000);
+    redis_state_log_turned(&state_log, REDIS_STORE_DOWN, LEVEL_DEBUG);
+    assert_string_equal(said(), "");
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
 int main(void)
 {
@@ -151,6 +240,14 @@ int main(void)
         TEST(what_lasts_is_said_again_after_an_hour),
         TEST(what_changes_with_every_scan_is_said_once_a_minute),
         TEST(other_errors_are_said_as_they_come),
+        cmocka_unit_test_setup_teardown(a_state_in_passing_is_not_said, set_up_states,
+                                        tear_down_states),
+        cmocka_unit_test_setup_teardown(a_state_that_lasts_is_said_once, set_up_states,
+                                        tear_down_states),
+        cmocka_unit_test_setup_teardown(back_where_it_was_is_no_news, set_up_states,
+                                        tear_down_states),
+        cmocka_unit_test_setup_teardown(its_level_is_the_last_ones, set_up_states,
+                                        tear_down_states),
     };
 
     return cmocka_run_group_tests(tests, log_begin, log_end);

@@ -2,12 +2,7 @@
  * tell.
  */
 #include "node/store/redis/wakeups.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "base/tests/unit.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +11,7 @@
 
 #include "node/store/redis/tests/server_fixture.h"
 
-static int64_t beat_ms = 20;
+static int64_t beat_ms;
 
 struct hearing {
     struct loop *loop;
@@ -198,38 +193,46 @@ static void stop(struct hearing *h)
     loop_free(h->loop);
 }
 
+static struct hearing h;
+static struct redis_fixture *here, *far; /* nothing of the one is heard at the other */
+
+static int set_up(void **state)
+{
+    beat_ms = 20;
+    here = redis_fixture_new(NULL);
+    far = redis_fixture_new(NULL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    stop(&h);
+    redis_fixture_free(here);
+    redis_fixture_free(far);
+    return 0;
+}
+
+#define WITH_TWO(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
 static void a_subscription_that_hears_nothing_is_made_anew(void **state)
 {
-    struct redis_fixture *here = redis_fixture_new(NULL), *there = redis_fixture_new(NULL);
-    struct hearing h;
-
-    start(&h, here, there);
+    start(&h, here, far);
     run_until(h.loop, &h.is_down);
-    assert_non_null(strstr(redis_wakeups_why(h.wakeups), there->address));
+    assert_non_null(strstr(redis_wakeups_why(h.wakeups), far->address));
     assert_non_null(strstr(redis_wakeups_why(h.wakeups), ": what is published is not heard"));
     h.is_up = false;
     run_until(h.loop, &h.is_up);
-    stop(&h);
-    redis_fixture_free(here);
-    redis_fixture_free(there);
 }
 
 /* Its usual time would be minutes. */
 static void a_process_that_stood_still_proves_its_subscription(void **state)
 {
-    struct redis_fixture *here = redis_fixture_new(NULL), *there = redis_fixture_new(NULL);
-    struct hearing h;
-
     beat_ms = 600000;
-    start(&h, here, there);
+    start(&h, here, far);
     redis_wakeups_prove_all(h.wakeups);
     run_until(h.loop, &h.is_down);
     h.is_up = false;
     run_until(h.loop, &h.is_up);
-    stop(&h);
-    beat_ms = 20;
-    redis_fixture_free(here);
-    redis_fixture_free(there);
 }
 
 static void run_for(struct loop *loop, int ms)
@@ -242,11 +245,8 @@ static void run_for(struct loop *loop, int ms)
 
 static void standing_still_again_and_again_puts_no_proof_off(void **state)
 {
-    struct redis_fixture *here = redis_fixture_new(NULL), *there = redis_fixture_new(NULL);
-    struct hearing h;
-
     beat_ms = 600000;
-    start(&h, here, there);
+    start(&h, here, far);
     alarm(PATIENCE_S);
     while (!h.is_down) {
         loop_touch(h.loop);
@@ -254,17 +254,10 @@ static void standing_still_again_and_again_puts_no_proof_off(void **state)
         run_for(h.loop, 300);
     }
     alarm(0);
-    stop(&h);
-    beat_ms = 20;
-    redis_fixture_free(here);
-    redis_fixture_free(there);
 }
 
 static void one_redis_that_is_not_heard_is_looked_after(void **state)
 {
-    struct redis_fixture *here = redis_fixture_new(NULL), *far = redis_fixture_new(NULL);
-    struct hearing h;
-
     start_with_far(&h, here, far, 2);
     run_until(h.loop, &h.is_missed_often);
     assert_true(h.far_beat.is_unheard);
@@ -274,59 +267,39 @@ static void one_redis_that_is_not_heard_is_looked_after(void **state)
         event_base_loop(h.loop->base, EVLOOP_ONCE);
     }
     alarm(0);
-    stop(&h);
-    redis_fixture_free(here);
-    redis_fixture_free(far);
 }
 
-static void run_until_down_for(struct hearing *h, const struct redis_fixture *far)
+static void run_until_down_for_far(void)
 {
     alarm(PATIENCE_S);
-    while (!strstr(redis_wakeups_why(h->wakeups), far->address))
-        event_base_loop(h->loop->base, EVLOOP_ONCE);
+    while (!strstr(redis_wakeups_why(h.wakeups), far->address))
+        event_base_loop(h.loop->base, EVLOOP_ONCE);
     alarm(0);
 }
 
 static void a_place_that_hears_the_smaller_part_is_left(void **state)
 {
-    struct redis_fixture *here = redis_fixture_new(NULL), *far = redis_fixture_new(NULL);
-    struct hearing h;
-
     start_with_far(&h, here, far, 3);
-    run_until_down_for(&h, far);
+    run_until_down_for_far();
     assert_int_equal(h.beat.missed_at, 3);
-    stop(&h);
-    redis_fixture_free(here);
-    redis_fixture_free(far);
 }
 
 /* All are cut off from all: it does not go round and round. */
 static void it_is_not_left_for_a_place_that_hears_no_more(void **state)
 {
-    struct redis_fixture *here = redis_fixture_new(NULL), *far = redis_fixture_new(NULL);
-    struct hearing h;
-
     start_with_far(&h, here, far, 3);
     h.far_beat.missed_at = 3;
     run_until(h.loop, &h.is_missed_often);
-    stop(&h);
-    redis_fixture_free(here);
-    redis_fixture_free(far);
 }
 
 static void settings_that_changed_are_no_job(void **state)
 {
-    struct redis_fixture *redis = redis_fixture_new(NULL);
-    struct hearing h;
-
-    start(&h, redis, redis);
-    redis_fixture_command(redis, "PUBLISH dq:ready =orders");
-    redis_fixture_command(redis, "PUBLISH dq:ready -nobody");
-    redis_fixture_command(redis, "PUBLISH dq:ready last");
+    start(&h, here, here);
+    redis_fixture_command(here, "PUBLISH dq:ready =orders");
+    redis_fixture_command(here, "PUBLISH dq:ready -nobody");
+    redis_fixture_command(here, "PUBLISH dq:ready last");
     run_until(h.loop, &h.is_ready_heard);
     assert_int_equal(h.settings_heard, 1);
-    stop(&h);
-    redis_fixture_free(redis);
 }
 
 static void events_of_buckets_are_told_and_nonsense_is_not(void **state)
@@ -334,30 +307,26 @@ static void events_of_buckets_are_told_and_nonsense_is_not(void **state)
     static const char *const nonsense[] = {
         ">",          ">7",      ">7 ",      ">7 4 -1",  ">7 4 3x",          ">x 4 3",
         ">99999 4 3", ">64 4 3", ">7 256 3", ">7 3 4 5", ">7 4 123456789012"};
-    struct redis_fixture *redis = redis_fixture_new(NULL);
-    struct hearing h;
 
-    start(&h, redis, redis);
+    start(&h, here, here);
     redis_wakeups_hint(h.wakeups, h.commands, 7, 42, 300);
     for (unsigned i = 0; i < sizeof(nonsense) / sizeof(*nonsense); i++)
-        redis_fixture_command(redis, "PUBLISH dq:ready %s", nonsense[i]);
+        redis_fixture_command(here, "PUBLISH dq:ready %s", nonsense[i]);
     redis_wakeups_hint(h.wakeups, h.commands, 63, 255, 0);
     run_until(h.loop, &h.are_hints_heard);
-    stop(&h);
-    redis_fixture_free(redis);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_subscription_that_hears_nothing_is_made_anew),
-        cmocka_unit_test(a_process_that_stood_still_proves_its_subscription),
-        cmocka_unit_test(standing_still_again_and_again_puts_no_proof_off),
-        cmocka_unit_test(one_redis_that_is_not_heard_is_looked_after),
-        cmocka_unit_test(a_place_that_hears_the_smaller_part_is_left),
-        cmocka_unit_test(it_is_not_left_for_a_place_that_hears_no_more),
-        cmocka_unit_test(settings_that_changed_are_no_job),
-        cmocka_unit_test(events_of_buckets_are_told_and_nonsense_is_not),
+        WITH_TWO(a_subscription_that_hears_nothing_is_made_anew),
+        WITH_TWO(a_process_that_stood_still_proves_its_subscription),
+        WITH_TWO(standing_still_again_and_again_puts_no_proof_off),
+        WITH_TWO(one_redis_that_is_not_heard_is_looked_after),
+        WITH_TWO(a_place_that_hears_the_smaller_part_is_left),
+        WITH_TWO(it_is_not_left_for_a_place_that_hears_no_more),
+        WITH_TWO(settings_that_changed_are_no_job),
+        WITH_TWO(events_of_buckets_are_told_and_nonsense_is_not),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

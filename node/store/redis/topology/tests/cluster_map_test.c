@@ -1,9 +1,5 @@
 /* The map of real redis-servers: read, read again, and the message where there is none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "base/tests/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

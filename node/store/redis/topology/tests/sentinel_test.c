@@ -1,13 +1,8 @@
 /* The list of Sentinels in a configuration. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "base/tests/unit.h"
+#include "node/store/redis/topology/sentinel.h"
 
 #include <string.h>
-
-#include "node/store/redis/topology/sentinel.h"
 
 /* ---- the list ---- */
 

@@ -1,10 +1,5 @@
 /* Which of several Sentinels to believe, on a fake clock. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "base/tests/unit.h"
 #include "node/store/redis/topology/sentinel_view.h"
 
 struct parley {

@@ -2,12 +2,7 @@
 #ifndef DUEQ_NODE_STORE_REDIS_WIRE_TESTS_REPLY_FIXTURE_H
 #define DUEQ_NODE_STORE_REDIS_WIRE_TESTS_REPLY_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "base/tests/unit.h"
 #include "node/store/redis/wire/decode.h"
 
 #define NOW "1800000000000"

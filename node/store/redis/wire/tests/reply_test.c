@@ -1,10 +1,5 @@
 #include "node/store/redis/wire/reply.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "base/tests/unit.h"
 
 #include <stdio.h>
 #include <string.h>

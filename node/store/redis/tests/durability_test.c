@@ -1,14 +1,84 @@
+/* Each weakness, from the set-up that has it; and what INFO says of a set-up. */
 #include "node/store/redis/durability.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "node/store/redis/wire/link.h"
+#include "base/tests/unit.h"
 
 #include <stdio.h>
 
-#include "node/store/redis/wire/link.h"
+#define BIT(name) (1u << WEAKNESS_##name)
+
+#define GOOD_INFO .has_aof = true
+#define SETUP(...)                           \
+    {                                        \
+        .appendfsync = "always", __VA_ARGS__ \
+    }
+#define INFO(...) .info = {GOOD_INFO, __VA_ARGS__}
+#define BARE      .info = {GOOD_INFO}
+
+static const struct {
+    struct redis_setup setup;
+    unsigned weak;
+} set_ups[] = {
+    {SETUP(BARE), 0},
+    {SETUP(INFO(.replicas = 2, .good_replicas = 2), .may_be_replaced = true,
+           .min_replicas_to_write = 1, .min_replicas = 2),
+     0},
+    /* the append-only file; how it is written is no matter where there is none */
+    {{BARE, .appendfsync = "everysec"}, BIT(FSYNC)},
+    {{BARE, .appendfsync = "no"}, BIT(FSYNC)},
+    {{.appendfsync = "no"}, BIT(NO_AOF)},
+    {SETUP(BARE, .aof_cut_bytes = 35), BIT(AOF_CUT)},
+    {SETUP(INFO(.may_evict = true)), BIT(MAY_EVICT)},
+    /* replicas, where some are asked for */
+    {SETUP(INFO(.replicas = 1), .min_replicas = 1), 0},
+    {SETUP(INFO(.replicas = 1), .min_replicas = 2), BIT(FEW_REPLICAS)},
+    /* masters are to stop without replicas where there are Sentinels */
+    {SETUP(BARE, .may_be_replaced = true), BIT(STALE_WRITES)},
+    {SETUP(INFO(.good_replicas = 1), .may_be_replaced = true, .min_replicas_to_write = 1), 0},
+    /* but not those whose answers wait for replicas */
+    {SETUP(INFO(.replicas = 1), .may_be_replaced = true, .min_replicas = 1), 0},
+    {SETUP(BARE, .may_be_replaced = true, .min_replicas = 1), BIT(FEW_REPLICAS)},
+    /* memory from nine tenths until eight, for its numbers go to and fro; without a limit
+     * nothing is much */
+    {SETUP(INFO(.used_memory = 1000000)), 0},
+    {SETUP(INFO(.used_memory = 1000000, .maxmemory = 1000000)), BIT(MEMORY)},
+    {SETUP(INFO(.used_memory = 899999, .maxmemory = 1000000)), 0},
+    {SETUP(INFO(.used_memory = 899999, .maxmemory = 1000000), .was_nearly_full = true),
+     BIT(MEMORY)},
+    {SETUP(INFO(.used_memory = 799999, .maxmemory = 1000000), .was_nearly_full = true), 0},
+    /* all writes are refused */
+    {SETUP(BARE, .is_disk_wrong = true), BIT(MISCONF)},
+    {SETUP(INFO(.good_replicas = 1), .min_replicas_to_write = 2), BIT(NOREPLICAS)},
+    {SETUP(INFO(.good_replicas = 2), .min_replicas_to_write = 2), 0},
+    /* it cannot tell, but for what INFO has told */
+    {{BARE}, BIT(UNKNOWN)},
+    {SETUP(BARE, .may_be_replaced = true, .min_replicas_to_write = -1), BIT(UNKNOWN)},
+    {SETUP(.may_be_replaced = true, .min_replicas_to_write = -1), BIT(UNKNOWN) | BIT(NO_AOF)},
+};
+
+static void finds_the_weakness_of_each_set_up_and_no_other(void **state)
+{
+    for (size_t i = 0; i < sizeof(set_ups) / sizeof(*set_ups); i++) {
+        if (redis_weaknesses(&set_ups[i].setup) != set_ups[i].weak)
+            fail_msg("set-up %zu: %x", i, redis_weaknesses(&set_ups[i].setup));
+    }
+}
+
+static void has_a_word_and_advice_for_each_and_waits_for_replicas_only(void **state)
+{
+    for (unsigned w = 0; w < WEAKNESS_COUNT; w++) {
+        assert_true(*weakness_word((enum weakness)w));
+        assert_true(*weakness_what((enum weakness)w));
+        assert_true(*weakness_advice((enum weakness)w));
+        assert_int_equal(weakness_loses_jobs((enum weakness)w),
+                         w != WEAKNESS_FEW_REPLICAS && w != WEAKNESS_MEMORY &&
+                             w != WEAKNESS_MISCONF && w != WEAKNESS_NOREPLICAS);
+        assert_int_equal(weakness_stops_writes((enum weakness)w),
+                         w == WEAKNESS_MISCONF || w == WEAKNESS_NOREPLICAS);
+    }
+}
+
+/* ---- INFO, and addresses ---- */
 
 static void reads_what_matters(void **state)
 {
@@ -143,6 +213,8 @@ static void refuses_what_is_no_address(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_the_weakness_of_each_set_up_and_no_other),
+        cmocka_unit_test(has_a_word_and_advice_for_each_and_waits_for_replicas_only),
         cmocka_unit_test(reads_what_matters),
         cmocka_unit_test(knows_whether_an_incarnation_goes_on),
         cmocka_unit_test(counts_the_replicas_that_are_in_step),
