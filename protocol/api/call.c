@@ -1,7 +1,6 @@
 #include "protocol/api/call.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "node/queue/queue.h"
 #include "protocol/api/cluster_check.h"
@@ -12,6 +11,7 @@
 struct call {
     struct op op;
     struct exchange *x;
+    void (*add)(struct buf *out, const struct op *op); /* see api_ask() */
 };
 
 /* Other ranges are checked before; only the store's clock can judge these. */
@@ -73,11 +73,12 @@ static void on_cancel_wait(struct exchange *x)
         queue_abandon(api_of(x)->queue, &call->op);
 }
 
-void api_call(struct exchange *x, const struct op *op, void (*on_done)(struct op *op))
+static void submit(struct exchange *x, const struct op *op, void (*on_done)(struct op *op),
+                   void (*add)(struct buf *out, const struct op *op))
 {
     struct call *call = exchange_keep(x, sizeof(*call));
 
-    *call = (struct call){.op = *op, .x = x};
+    *call = (struct call){.op = *op, .x = x, .add = add};
     call->op.topic = x->topic;
     call->op.client = exchange_client(x);
     call->op.on_done = on_done;
@@ -85,12 +86,31 @@ void api_call(struct exchange *x, const struct op *op, void (*on_done)(struct op
     queue_submit(api_of(x)->queue, &call->op);
 }
 
-void api_on_done_nothing(struct op *op)
+void api_call(struct exchange *x, const struct op *op, void (*on_done)(struct op *op))
 {
-    struct exchange *x = api_done(op);
+    submit(x, op, on_done, NULL);
+}
 
-    if (x)
+static void on_asked(struct op *op)
+{
+    const struct call *call = CONTAINER_OF(op, struct call, op);
+    struct exchange *x = api_done(op);
+    struct buf json = BUF_INIT;
+
+    if (!x)
+        return;
+    if (!call->add) {
         exchange_reply_nothing(x);
+        return;
+    }
+    call->add(&json, op);
+    exchange_reply_buf(x, 200, &json);
+}
+
+void api_ask(struct exchange *x, const struct op *op,
+             void (*add)(struct buf *out, const struct op *op))
+{
+    submit(x, op, on_asked, add);
 }
 
 void api_refuse(struct exchange *x, enum status status, const struct api_why *why)
@@ -103,6 +123,20 @@ bool api_read_body(struct exchange *x, struct bytes *value)
     struct api_why why;
     enum status status = api_decode(x->body, value, &why);
 
+    if (status)
+        api_refuse(x, status, &why);
+    return status == STATUS_OK;
+}
+
+bool api_read_op(struct exchange *x, struct op *op,
+                 enum status (*decode)(struct bytes object, struct op *op, struct api_why *why))
+{
+    struct bytes object = BYTES("");
+    struct api_why why;
+    enum status status = api_decode(x->body, &object, &why);
+
+    if (!status)
+        status = decode(object, op, &why);
     if (status)
         api_refuse(x, status, &why);
     return status == STATUS_OK;
@@ -132,7 +166,6 @@ struct batch {
     void (*add)(struct buf *out, const struct op *op);
     struct buf text; /* results, in the order in which they came */
     unsigned count;
-    unsigned count_max;
     unsigned in_flight;
     struct item items[];
 };
@@ -151,15 +184,6 @@ static void finish(struct batch *b)
     buf_add_text(&json, "]}");
     buf_fini(&b->text);
     exchange_reply_buf(b->x, 200, &json);
-}
-
-static struct item *next_item(struct batch *b)
-{
-    struct item *item = &b->items[b->count++];
-
-    assert(b->count <= b->count_max);
-    *item = (struct item){.batch = b}; /* an item without an operation is abandoned as well */
-    return item;
 }
 
 static void add_refusal(struct item *item, enum status status, const char *text)
@@ -198,37 +222,38 @@ static void on_batch_cancel(struct exchange *x)
         queue_abandon(api_of(x)->queue, &b->items[i].op);
 }
 
-void batch_submit(struct batch *b, const struct op *op)
-{
-    struct item *item = next_item(b);
-
-    item->op = *op;
-    item->op.topic = b->x->topic;
-    item->op.client = exchange_client(b->x);
-    item->op.on_done = on_batch_done;
-    b->in_flight++;
-    queue_submit(api_of(b->x)->queue, &item->op);
-}
-
-void batch_refuse(struct batch *b, enum status status, const struct api_why *why)
-{
-    add_refusal(next_item(b), status, why->text);
-}
-
-void batch_end(struct batch *b)
-{
-    if (b->in_flight == 0)
-        finish(b);
-}
-
-struct batch *batch_new(struct exchange *x, unsigned count,
-                        void (*add)(struct buf *out, const struct op *op))
+void api_ask_all(struct exchange *x, enum op_verb verb, struct bytes list, unsigned count,
+                 enum status (*decode)(struct bytes object, struct op *op, struct api_why *why),
+                 void (*add)(struct buf *out, const struct op *op))
 {
     struct batch *b = exchange_keep(x, sizeof(*b) + count * sizeof(b->items[0]));
+    struct json_walk walk = json_walk_into(list);
+    struct bytes object;
 
-    *b = (struct batch){.x = x, .add = add, .count_max = count};
+    *b = (struct batch){.x = x, .add = add};
     x->on_cancel_wait = on_batch_cancel;
-    return b;
+    while (json_walk_element(&walk, &object)) {
+        struct item *item = &b->items[b->count++];
+        struct api_why why;
+        enum status status;
+
+        assert(b->count <= count);
+        /* An operation that was not submitted is abandoned as well. */
+        *item = (struct item){.batch = b,
+                              .op = {.verb = verb,
+                                     .topic = x->topic,
+                                     .client = exchange_client(x),
+                                     .on_done = on_batch_done}};
+        status = decode(object, &item->op, &why);
+        if (status) {
+            add_refusal(item, status, why.text);
+            continue;
+        }
+        b->in_flight++;
+        queue_submit(api_of(x)->queue, &item->op);
+    }
+    if (b->in_flight == 0)
+        finish(b);
 }
 
 bool api_query_word(struct exchange *x, const char *name, const char *const *words,
