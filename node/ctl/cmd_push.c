@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/encoding.h"
 #include "node/ctl/commands.h"
 #include "node/ctl/input.h"
 #include "node/ctl/options.h"
@@ -316,7 +317,7 @@ static void set_body(json_t *job, struct bytes body)
     json_t *value;
 
     if (!is_plain) {
-        text_to_base64(&text, body);
+        base64_add(&text, body);
         body = buf_bytes(&text);
     }
     value = json_stringn(body.len ? body.at : "", body.len);

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/encoding.h"
 #include "node/queue/queue.h"
 #include "protocol/json/read.h"
 
@@ -70,7 +71,7 @@ static enum status read_body(const struct object_member *members, struct bytes *
                            plain->is_given ? "given twice" : "missing");
     if (plain->is_given)
         *body = plain->text;
-    else if (!json_base64_decode(encoded->text, body))
+    else if (!base64_decode(encoded->text, body))
         return api_because(why, STATUS_BAD_REQUEST,
                            "body_base64: not base64 (the standard alphabet, padded)");
     return STATUS_OK;
@@ -309,7 +310,7 @@ static enum status read_stamp(const struct object_member *proof, int64_t *stamp,
     if (!proof->is_given)
         return api_because(why, STATUS_BAD_REQUEST,
                            "lease: missing (pop gives it with each job)");
-    if (!object_digits(proof->text, &found) || found > JOB_STAMP_MAX)
+    if (!digits_read(proof->text, &found) || found > JOB_STAMP_MAX)
         return api_because(why, STATUS_BAD_REQUEST, "lease: not one that pop gives");
     *stamp = found;
     return STATUS_OK;

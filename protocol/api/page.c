@@ -1,8 +1,8 @@
 #include "protocol/api/page.h"
 
+#include "base/encoding.h"
 #include "node/queue/queue.h"
 #include "protocol/api/call.h"
-#include "protocol/api/object.h"
 #include "protocol/api/api.h"
 #include "protocol/api/handlers.h"
 #include "protocol/http/message.h"
@@ -55,7 +55,7 @@ static bool read_cursor(struct page *page, struct bytes cursor, unsigned first)
     struct bytes digits = url_cut(&cursor, '.');
     int64_t part;
 
-    if (!has_point || !object_digits(digits, &part) || part < first || part >= page->end)
+    if (!has_point || !digits_read(digits, &part) || part < first || part >= page->end)
         return false;
     page->part = (unsigned)part;
     return read_hex(cursor, &page->after);
