@@ -30,7 +30,6 @@
 #define LEAVING_MS        1000
 #define STOPPING_MS       2000 /* for a reply to be read, when the node stops */
 #define REQUESTS_PER_TURN 16
-#define SCRATCH_BYTES     65536 /* kept from one reply to the next */
 
 static struct http_client *client_of(const struct connection *c)
 {
@@ -126,15 +125,6 @@ bool http_request_is_kept(const struct http_request *r)
            !connection_is_draining(&r->client->base.connection);
 }
 
-/* A large buffer is rare: its memory goes back. */
-static void reuse(struct buf *scratch)
-{
-    if (scratch->room > SCRATCH_BYTES)
-        buf_fini(scratch);
-    else
-        buf_clear(scratch);
-}
-
 static void send_last(struct http_request *r, struct bytes bytes)
 {
     if (r->exchange.delivery)
@@ -150,7 +140,7 @@ static void send_reply(struct http_request *r, struct bytes rest)
     if (rest.len)
         connection_send(&r->client->base.connection, buf_bytes(reply));
     send_last(r, rest.len ? rest : buf_bytes(reply));
-    reuse(reply);
+    buf_reuse(reply);
 }
 
 /* The client's request was answered, and is gone. `is_kept`: another request may follow. Not
