@@ -188,7 +188,7 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
     return failure.end;
 }
 
-static const struct command list_command = {
+const struct command list_command = {
     .name = "list",
     .usage = "TOPIC",
     .summary = "list a topic's jobs, without their bodies",
@@ -199,9 +199,4 @@ static const struct command list_command = {
     .words_min = 1,
     .words_max = 1,
     .run = run,
-};
-
-const struct command *const list_commands[] = {
-    &list_command,
-    NULL,
 };

@@ -12,7 +12,6 @@
 #include "node/ctl/options.h"
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"
-#include "node/ctl/settings.h"
 #include "node/ctl/text.h"
 
 /* The rows of push_command's options. */
@@ -433,7 +432,7 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
     return end;
 }
 
-static const struct command push_command = {
+const struct command push_command = {
     .name = "push",
     .usage = "TOPIC [BODY | -]",
     .summary = "put a job into a topic, due now or later",
@@ -450,9 +449,4 @@ static const struct command push_command = {
     .words_max = 2,
     .names = 1,
     .run = run,
-};
-
-const struct command *const push_commands[] = {
-    &push_command,
-    NULL,
 };

@@ -85,8 +85,8 @@ int64_t output_number(const json_t *object, const char *name, int64_t otherwise)
 /* The same for a string: empty where it is none. Terminated, borrowed from the object. */
 struct bytes output_text(const json_t *object, const char *name);
 
-/* Adds the body of the API's job, as bytes, whichever way it travelled. */
-void output_body(const json_t *job, struct buf *to);
+/* Prints the body of the API's job, byte for byte. */
+void output_body(const json_t *job);
 
 /* The API's job for people, a member a line. */
 void output_job(const struct ctl *ctl, const json_t *job);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "node/ctl/output.h"
+#include "node/ctl/times.h"
 
 enum client_outcome {
     CLIENT_ANSWERED, /* whatever the answer says */
@@ -457,4 +458,67 @@ enum ctl_exit request_ask(struct ctl *ctl, struct request *r, const char *what, 
     return request_send(ctl, r, answer, &failure) == CTL_DONE
                ? CTL_DONE
                : failure_tell(ctl, &failure, what);
+}
+
+/* ---- options in the API's form ---- */
+
+static void set_new(json_t *object, const char *name, json_t *value)
+{
+    if (json_object_set_new(object, name, value))
+        abort();
+}
+
+static void set_number(json_t *object, const char *name, int64_t number)
+{
+    if (number)
+        set_new(object, name, json_integer(number));
+}
+
+/* Its text was found good. */
+static json_t *backoff_json(const char *text)
+{
+    struct backoff b = {.kind = "none"};
+    json_t *object = json_object();
+
+    if (!backoff_parse(text, &b))
+        abort();
+    set_new(object, "kind", json_string(b.kind));
+    set_number(object, "base_ms", b.base_ms);
+    set_number(object, "cap_ms", b.cap_ms);
+    set_number(object, "jitter_percent", b.jitter_percent);
+    return object;
+}
+
+json_t *option_json(const struct option_row *row, const struct option_value *value)
+{
+    switch (row->kind) {
+    case OPTION_FLAG:
+        return json_true();
+    case OPTION_TEXT:
+    case OPTION_FILE:
+    case OPTION_CHOICE:
+    case OPTION_CHOICES:
+        return json_string(value->text);
+    case OPTION_SWITCH:
+        return json_boolean(value->number);
+    case OPTION_BACKOFF:
+        return backoff_json(value->text);
+    case OPTION_COUNT:
+    case OPTION_DURATION:
+    case OPTION_MOMENT:
+    case OPTION_PAST:
+        break;
+    }
+    return json_integer(value->number);
+}
+
+json_t *options_json(const struct option_row *rows, const struct arguments *arguments)
+{
+    json_t *object = json_object();
+
+    for (size_t i = 0; rows && rows[i].name; i++) {
+        if (rows[i].member && arguments->own[i].is_given)
+            set_new(object, rows[i].member, option_json(&rows[i], &arguments->own[i]));
+    }
+    return object;
 }
