@@ -1,7 +1,5 @@
 #include "protocol/api/api.h"
 
-#include <inttypes.h>
-
 #include "protocol/api/encode.h"
 #include "protocol/api/handlers.h"
 
@@ -65,17 +63,9 @@ static const struct route routes[] = {
 };
 /* clang-format on */
 
-static void write_error(struct buf *out, enum http_error error, struct bytes message,
-                        int64_t count)
-{
-    buf_add_text(out, "{\"error\":");
-    api_add_error(out, error, message, count);
-    buf_add_char(out, '}');
-}
-
 const struct http_app api_app = {
     .name = "http",
     .routes = routes,
     .route_count = sizeof(routes) / sizeof(*routes),
-    .write_error = write_error,
+    .write_error = api_add_error,
 };

@@ -7,6 +7,7 @@
 #include "protocol/api/encode.h"
 #include "protocol/api/api.h"
 #include "protocol/api/handlers.h"
+#include "protocol/json/write.h"
 
 struct call {
     struct op op;
@@ -177,8 +178,7 @@ static void finish(struct batch *b)
     buf_reserve(&json, b->text.len + b->count + 16);
     buf_add_text(&json, "{\"results\":[");
     for (unsigned i = 0; i < b->count; i++) {
-        if (i)
-            buf_add_char(&json, ',');
+        json_next(&json);
         buf_add(&json, b->text.at + b->items[i].at, b->items[i].len);
     }
     buf_add_text(&json, "]}");
@@ -191,7 +191,7 @@ static void add_refusal(struct item *item, enum status status, const char *text)
     struct buf *out = &item->batch->text;
 
     item->at = out->len;
-    api_add_refusal(out, http_error_of(status), bytes_of_text(text));
+    api_add_error(out, http_error_of(status), bytes_of_text(text), HTTP_ERROR_NO_COUNT);
     item->len = out->len - item->at;
 }
 

@@ -7,7 +7,7 @@
 #include "base/list.h"
 #include "node/queue/queue.h"
 #include "protocol/api/call.h"
-#include "protocol/api/cluster_encode.h"
+#include "protocol/api/encode.h"
 #include "protocol/api/handlers.h"
 #include "protocol/api/api.h"
 

@@ -16,7 +16,7 @@
 #include "base/list.h"
 #include "base/loop.h"
 #include "node/queue/queue.h"
-#include "protocol/api/cluster_encode.h"
+#include "protocol/api/encode.h"
 #include "protocol/api/handlers.h"
 #include "protocol/api/api.h"
 #include "protocol/api/metrics.h"
@@ -154,10 +154,11 @@ static void add_connections(struct buf *out, const struct api_node *node)
     unsigned count = node->read_ports ? node->read_ports(node->arg, ports) : 0;
 
     buf_add_text(out, ",\"connections\":{");
-    for (unsigned i = 0; i < count; i++)
-        buf_printf(out, "%s\"%s\":%" PRIu64, i ? "," : "", ports[i]->name,
-                   ports[i]->connections);
-    buf_add_text(out, "}");
+    for (unsigned i = 0; i < count; i++) {
+        json_next(out);
+        buf_printf(out, "\"%s\":%" PRIu64, ports[i]->name, ports[i]->connections);
+    }
+    buf_add_char(out, '}');
 }
 
 static void add_work(struct buf *out, const struct api *api)

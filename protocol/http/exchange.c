@@ -195,8 +195,8 @@ void exchange_reply_status(struct exchange *x, int code, const char *word)
     exchange_reply_json(x, code, bytes_of(json, (size_t)len));
 }
 
-static void reply_error_with(struct exchange *x, enum http_error error, struct bytes message,
-                             int64_t count)
+static void reply_error(struct exchange *x, enum http_error error, struct bytes message,
+                        int64_t count)
 {
     int code = http_error_row(error)->code;
     struct buf json = BUF_INIT;
@@ -209,14 +209,9 @@ static void reply_error_with(struct exchange *x, enum http_error error, struct b
     buf_fini(&json);
 }
 
-static void reply_error(struct exchange *x, enum http_error error, struct bytes message)
-{
-    reply_error_with(x, error, message, HTTP_ERROR_NO_COUNT);
-}
-
 void exchange_reply_error(struct exchange *x, enum http_error error)
 {
-    reply_error(x, error, bytes_of_text(http_error_row(error)->text));
+    reply_error(x, error, bytes_of_text(http_error_row(error)->text), HTTP_ERROR_NO_COUNT);
 }
 
 void exchange_reply_error_text(struct exchange *x, enum http_error error, const char *format,
@@ -228,13 +223,13 @@ void exchange_reply_error_text(struct exchange *x, enum http_error error, const 
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    reply_error(x, error, bytes_of_text(text));
+    reply_error(x, error, bytes_of_text(text), HTTP_ERROR_NO_COUNT);
 }
 
 void exchange_reply_error_count(struct exchange *x, enum http_error error, const char *text,
                                 uint64_t count)
 {
-    reply_error_with(x, error, bytes_of_text(text), (int64_t)count);
+    reply_error(x, error, bytes_of_text(text), (int64_t)count);
 }
 
 void exchange_reply_status_error(struct exchange *x, enum status status)

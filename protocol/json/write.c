@@ -67,6 +67,14 @@ void json_add_base64(struct buf *out, struct bytes bytes)
 
 /* ---- members ---- */
 
+void json_next(struct buf *out)
+{
+    char last = out->at[out->len - 1];
+
+    if (last != '[' && last != '{')
+        buf_add_char(out, ',');
+}
+
 void json_put_text(struct buf *out, const char *before, struct bytes text)
 {
     buf_add_text(out, before);
