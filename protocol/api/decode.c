@@ -6,8 +6,70 @@
 #include "node/queue/queue.h"
 #include "protocol/json/read.h"
 
-static enum status api_decode_backoff(struct bytes object, struct backoff *backoff,
-                                      struct api_why *why) MUST_CHECK;
+/* ---- backoff ---- */
+
+enum { BACKOFF_KIND, BACKOFF_BASE, BACKOFF_CAP, BACKOFF_JITTER, BACKOFF_MEMBERS };
+
+static const struct object_rule backoff_rules[BACKOFF_MEMBERS] = {
+    [BACKOFF_KIND] = {.name = "kind", .kind = JSON_KIND_STRING},
+    [BACKOFF_BASE] = OBJECT_NUMBER("base_ms", 1, RULES_BACKOFF_MAX_MS),
+    [BACKOFF_CAP] = OBJECT_NUMBER("cap_ms", 0, RULES_BACKOFF_MAX_MS),
+    [BACKOFF_JITTER] = OBJECT_NUMBER("jitter_percent", 0, 100),
+};
+
+/* Fixed delays do not grow, so they have no cap (0 is none). */
+static enum status check_cap(enum backoff_kind kind, const struct object_member *members,
+                             struct api_why *why)
+{
+    int64_t cap_ms = members[BACKOFF_CAP].number;
+
+    if (cap_ms && kind == BACKOFF_FIXED)
+        return api_because(why, STATUS_OUT_OF_RANGE,
+                           "backoff.cap_ms: not with the kind fixed, which does not grow");
+    if (cap_ms && cap_ms < members[BACKOFF_BASE].number)
+        return api_because(why, STATUS_OUT_OF_RANGE, "backoff.cap_ms: below base_ms");
+    return STATUS_OK;
+}
+
+/* A backoff has a base; the kind "none" has nothing. */
+static enum status check_backoff(enum backoff_kind kind, const struct object_member *members,
+                                 struct api_why *why)
+{
+    if (kind != BACKOFF_NONE && !members[BACKOFF_BASE].is_given)
+        return api_because(why, STATUS_BAD_REQUEST, "backoff.base_ms: missing");
+    for (unsigned i = BACKOFF_BASE; kind == BACKOFF_NONE && i < BACKOFF_MEMBERS; i++)
+        if (members[i].is_given)
+            return api_because(why, STATUS_BAD_REQUEST, "backoff.%s: not with the kind none",
+                               backoff_rules[i].name);
+    return check_cap(kind, members, why);
+}
+
+/* {"kind", "base_ms", "cap_ms", "jitter_percent"}, what stands under "backoff". */
+static enum status decode_backoff(struct bytes object, struct backoff *backoff,
+                                  struct api_why *why)
+{
+    static const char *const kinds[] = {[BACKOFF_NONE] = "none",
+                                        [BACKOFF_FIXED] = "fixed",
+                                        [BACKOFF_EXPONENTIAL] = "exponential"};
+    struct object_member members[BACKOFF_MEMBERS] = {{0}};
+    enum status status =
+        object_read(object, "backoff.", backoff_rules, BACKOFF_MEMBERS, members, why);
+    unsigned kind = BACKOFF_NONE;
+
+    if (!status)
+        status = object_word(members[BACKOFF_KIND].text, "backoff.kind", kinds, 3, &kind, why);
+    if (!status)
+        status = check_backoff((enum backoff_kind)kind, members, why);
+    if (status)
+        return status;
+    *backoff = (struct backoff){
+        .kind = (enum backoff_kind)kind,
+        .base_ms = members[BACKOFF_BASE].number,
+        .cap_ms = members[BACKOFF_CAP].number,
+        .jitter_percent = (unsigned)members[BACKOFF_JITTER].number,
+    };
+    return STATUS_OK;
+}
 
 /* ---- jobs ---- */
 
@@ -118,7 +180,7 @@ enum status api_decode_push(struct bytes object, struct op *op, struct api_why *
     if (!status)
         status = read_mode(&members[PUSH_MODE], &mode, why);
     if (!status && members[PUSH_BACKOFF].is_given)
-        status = api_decode_backoff(members[PUSH_BACKOFF].value, &backoff, why);
+        status = decode_backoff(members[PUSH_BACKOFF].value, &backoff, why);
     if (!status)
         status = check_together(members, why);
     if (status)
@@ -174,71 +236,6 @@ enum status api_decode_leases(struct bytes object, struct bytes *list, unsigned 
     if (!status)
         *list = leases.value;
     return status;
-}
-
-/* ---- backoff ---- */
-
-enum { BACKOFF_KIND, BACKOFF_BASE, BACKOFF_CAP, BACKOFF_JITTER, BACKOFF_MEMBERS };
-
-static const struct object_rule backoff_rules[BACKOFF_MEMBERS] = {
-    [BACKOFF_KIND] = {.name = "kind", .kind = JSON_KIND_STRING},
-    [BACKOFF_BASE] = OBJECT_NUMBER("base_ms", 1, RULES_BACKOFF_MAX_MS),
-    [BACKOFF_CAP] = OBJECT_NUMBER("cap_ms", 0, RULES_BACKOFF_MAX_MS),
-    [BACKOFF_JITTER] = OBJECT_NUMBER("jitter_percent", 0, 100),
-};
-
-/* Fixed delays do not grow, so they have no cap (0 is none). */
-static enum status check_cap(enum backoff_kind kind, const struct object_member *members,
-                             struct api_why *why)
-{
-    int64_t cap_ms = members[BACKOFF_CAP].number;
-
-    if (cap_ms && kind == BACKOFF_FIXED)
-        return api_because(why, STATUS_OUT_OF_RANGE,
-                           "backoff.cap_ms: not with the kind fixed, which does not grow");
-    if (cap_ms && cap_ms < members[BACKOFF_BASE].number)
-        return api_because(why, STATUS_OUT_OF_RANGE, "backoff.cap_ms: below base_ms");
-    return STATUS_OK;
-}
-
-/* A backoff has a base; the kind "none" has nothing. */
-static enum status check_backoff(enum backoff_kind kind, const struct object_member *members,
-                                 struct api_why *why)
-{
-    if (kind != BACKOFF_NONE && !members[BACKOFF_BASE].is_given)
-        return api_because(why, STATUS_BAD_REQUEST, "backoff.base_ms: missing");
-    for (unsigned i = BACKOFF_BASE; kind == BACKOFF_NONE && i < BACKOFF_MEMBERS; i++)
-        if (members[i].is_given)
-            return api_because(why, STATUS_BAD_REQUEST, "backoff.%s: not with the kind none",
-                               backoff_rules[i].name);
-    return check_cap(kind, members, why);
-}
-
-/* {"kind", "base_ms", "cap_ms", "jitter_percent"}, what stands under "backoff". */
-static enum status api_decode_backoff(struct bytes object, struct backoff *backoff,
-                                      struct api_why *why)
-{
-    static const char *const kinds[] = {[BACKOFF_NONE] = "none",
-                                        [BACKOFF_FIXED] = "fixed",
-                                        [BACKOFF_EXPONENTIAL] = "exponential"};
-    struct object_member members[BACKOFF_MEMBERS] = {{0}};
-    enum status status =
-        object_read(object, "backoff.", backoff_rules, BACKOFF_MEMBERS, members, why);
-    unsigned kind = BACKOFF_NONE;
-
-    if (!status)
-        status = object_word(members[BACKOFF_KIND].text, "backoff.kind", kinds, 3, &kind, why);
-    if (!status)
-        status = check_backoff((enum backoff_kind)kind, members, why);
-    if (status)
-        return status;
-    *backoff = (struct backoff){
-        .kind = (enum backoff_kind)kind,
-        .base_ms = members[BACKOFF_BASE].number,
-        .cap_ms = members[BACKOFF_CAP].number,
-        .jitter_percent = (unsigned)members[BACKOFF_JITTER].number,
-    };
-    return STATUS_OK;
 }
 
 /* ---- the whole body ---- */
@@ -518,7 +515,7 @@ enum status api_decode_settings(struct bytes object, struct op *op, struct api_w
     if (!mask)
         return api_because(why, STATUS_BAD_REQUEST, "no setting is given");
     if (settings.set & SETTING_BIT(BACKOFF))
-        status = api_decode_backoff(members[SETTING_BACKOFF].value, &settings.backoff, why);
+        status = decode_backoff(members[SETTING_BACKOFF].value, &settings.backoff, why);
     if (status)
         return status;
     op->in.configure.settings = settings;
