@@ -30,13 +30,9 @@ static const char *api_text_of(const struct op *op)
 /* Adds nothing where all of the store is away, or the bucket is reached by now. */
 static void describe_bucket(const struct exchange *x, unsigned bucket, struct buf *to)
 {
-    const struct api_node *node = &api_of(x)->node;
-    struct store_numbers n = {.is_up = 0};
-    const struct store_unreached *u;
+    struct store_numbers n = api_read_store(api_of(x));
+    const struct store_unreached *u = n.is_up ? unreached_find(&n, bucket) : NULL;
 
-    if (node->read_store)
-        node->read_store(node->arg, &n);
-    u = n.is_up ? unreached_find(&n, bucket) : NULL;
     if (u)
         buf_printf(to, "bucket %u of the store cannot be used (%s%s%s); nothing happened",
                    bucket, u->address ? u->address : "", u->address && *u->address ? ": " : "",

@@ -122,33 +122,18 @@ static void add_buried(struct buf *out, const struct op *op)
     buf_add_char(out, '}');
 }
 
-static void ask_with_lease(struct exchange *x, enum op_verb verb,
-                           void (*add)(struct buf *out, const struct op *op))
+void api_lease(struct exchange *x)
 {
-    struct op op = {.verb = verb, .id = x->id};
+    static void (*const adds[OP_COUNT])(struct buf * out, const struct op *op) = {
+        [OP_ACK] = NULL,
+        [OP_RELEASE] = api_add_released,
+        [OP_TOUCH] = add_touched,
+        [OP_BURY] = add_buried,
+    };
+    struct op op = {.verb = (enum op_verb)x->route->what, .id = x->id};
 
     if (api_read_op(x, &op, api_decode_lease))
-        api_ask(x, &op, add);
-}
-
-void api_ack(struct exchange *x)
-{
-    ask_with_lease(x, OP_ACK, NULL);
-}
-
-void api_release(struct exchange *x)
-{
-    ask_with_lease(x, OP_RELEASE, api_add_released);
-}
-
-void api_touch(struct exchange *x)
-{
-    ask_with_lease(x, OP_TOUCH, add_touched);
-}
-
-void api_bury(struct exchange *x)
-{
-    ask_with_lease(x, OP_BURY, add_buried);
+        api_ask(x, &op, adds[op.verb]);
 }
 
 /* POST /v1/topics/{topic}/jobs/{id}/run, /kick and /reschedule: a job becomes due at another

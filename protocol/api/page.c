@@ -73,11 +73,10 @@ static void refuse_cursor(struct page *page)
 
 static void look_what_is_away(struct page *page)
 {
-    const struct api_node *node = &api_of(page->x)->node;
     struct store_numbers n = {.is_up = 0};
 
-    if (page->kind->leaves_out && node->read_store)
-        node->read_store(node->arg, &n);
+    if (page->kind->leaves_out)
+        n = api_read_store(api_of(page->x));
     for (unsigned i = 0; i < n.unreached_count && n.is_up; i++)
         page->is_away[n.unreached[i].bucket] = true;
 }

@@ -292,9 +292,10 @@ static void on_cancel_wait(struct exchange *x)
     queue_sweep_cancel(api_of(x)->queue, &s->sweep);
 }
 
-static void sweep(struct exchange *x, enum op_verb verb)
+void api_sweep(struct exchange *x)
 {
-    struct sweep asked = {.topic = x->topic, .verb = verb, .on_done = on_swept};
+    struct sweep asked = {
+        .topic = x->topic, .verb = (enum op_verb)x->route->what, .on_done = on_swept};
     struct sweeping *s;
     struct bytes object;
     struct api_why why;
@@ -312,14 +313,4 @@ static void sweep(struct exchange *x, enum op_verb verb)
     s->sweep.client = exchange_client(x);
     x->on_cancel_wait = on_cancel_wait;
     queue_sweep(api_of(x)->queue, &s->sweep);
-}
-
-void api_kick(struct exchange *x)
-{
-    sweep(x, OP_KICK);
-}
-
-void api_purge(struct exchange *x)
-{
-    sweep(x, OP_PURGE);
 }

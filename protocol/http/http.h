@@ -38,6 +38,7 @@ struct route {
         path; /* a segment may be {topic}, {topics} or {id}, for one that is not empty */
     void (*handle)(struct exchange *x); /* exchange.h has the rules */
     enum route_body body;
+    unsigned what;        /* the app's: for a handler of several paths */
     bool is_for_monitors; /* served over the limits, too; its query is ignored */
     const char *query[EXCHANGE_QUERY_MAX]; /* the names it knows, up to the first NULL */
 };
