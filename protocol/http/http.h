@@ -1,8 +1,8 @@
 /* HTTP/1.1 over a port, ignorant of what is served: that is a `struct http_app`, for example
  * the native API (protocol/api/). doc/decisions/0002 says why the server is our own.
  *
- *   server.c    accepting, the limits of connections, stopping
- *   client.c    a connection, and its requests one after the other
+ *   server.c    accepting, the limits of connections, stopping; a connection, and its requests
+ *               one after the other
  *   arrival.c   a request on its way in: its head, its body, and the memory of bodies
  *   message.c   first line, headers, where the body ends, escapes, queries; pure
  *   exchange.c  one request and its reply, as handlers see it; from a path to its handler, by
