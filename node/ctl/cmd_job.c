@@ -87,10 +87,8 @@ static void print_result(struct work *w, const char *id, const json_t *answer,
     json_object_update_missing(result, (json_t *)answer);
     if (failure->end != CTL_DONE)
         json_object_set_new(result, "error", failure_json(failure));
-    if (w->has_result)
-        putchar(',');
-    w->has_result = true;
-    output_json_and_free(result);
+    output_item(&w->has_result, result);
+    json_decref(result);
 }
 
 /* A job that is due at another time now: when. */

@@ -85,13 +85,10 @@ static void show(struct list *l, const json_t *page)
 
     json_array_foreach(json_object_get(page, "jobs"), i, job)
     {
-        if (!l->ctl->is_json) {
+        if (l->ctl->is_json)
+            output_item(&l->has_result, job);
+        else
             add_row(&l->table, job);
-            continue;
-        }
-        fputs(l->has_result ? "," : "", stdout);
-        l->has_result = true;
-        output_json(job);
     }
     l->left -= (int64_t)json_array_size(json_object_get(page, "jobs"));
     if (!l->ctl->is_json)

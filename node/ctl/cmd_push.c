@@ -59,12 +59,8 @@ struct pusher {
 
 static void print_result(struct pusher *p, const json_t *result)
 {
-    if (!p->ctl->is_json)
-        return;
-    if (p->has_result)
-        putchar(',');
-    p->has_result = true;
-    output_json(result);
+    if (p->ctl->is_json)
+        output_item(&p->has_result, result);
 }
 
 static void take_result(struct pusher *p, const json_t *result)

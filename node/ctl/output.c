@@ -190,6 +190,14 @@ void output_json(const json_t *value)
     free(text);
 }
 
+void output_item(bool *has_items, const json_t *value)
+{
+    if (*has_items)
+        putchar(',');
+    *has_items = true;
+    output_json(value);
+}
+
 void output_json_and_free(json_t *value)
 {
     output_json(value);

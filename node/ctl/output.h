@@ -79,6 +79,9 @@ bool output_flush(void);
 void output_json(const json_t *value);
 void output_json_and_free(json_t *value);
 
+/* The same as an item of a list that is printed as it comes; `has_items`: false at first. */
+void output_item(bool *has_items, const json_t *value);
+
 /* The member of an object; `otherwise` where it is missing, null or no whole number. */
 int64_t output_number(const json_t *object, const char *name, int64_t otherwise);
 

@@ -1,6 +1,7 @@
 #include "node/ctl/text.h"
 
-#include <string.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "base/encoding.h"
 
@@ -64,20 +65,13 @@ size_t text_width(const char *text)
 void text_number(struct buf *to, int64_t n, bool is_grouped)
 {
     char digits[24];
-    struct buf number = BUF_INIT;
-    size_t len;
+    int len = snprintf(digits, sizeof(digits), "%" PRId64, n), sign = n < 0;
 
-    buf_printf(&number, "%lld", (long long)n);
-    len = number.len - (n < 0);
-    memcpy(digits, buf_text(&number) + (n < 0), len);
-    if (n < 0)
-        buf_add_char(to, '-');
-    for (size_t i = 0; i < len; i++) {
-        if (is_grouped && i && (len - i) % 3 == 0)
+    for (int i = 0; i < len; i++) {
+        if (is_grouped && i > sign && (len - i) % 3 == 0)
             buf_add_char(to, ',');
         buf_add_char(to, digits[i]);
     }
-    buf_fini(&number);
 }
 
 bool text_is_plain(struct bytes from)

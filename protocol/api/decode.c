@@ -201,8 +201,7 @@ enum status api_decode_push(struct bytes object, struct op *op, struct api_why *
 
 /* ---- lists ---- */
 
-static enum status count_items(struct bytes list, const char *what, unsigned *count,
-                               struct api_why *why)
+enum status api_count(struct bytes list, const char *what, unsigned *count, struct api_why *why)
 {
     struct json_walk walk = json_walk_into(list);
     struct bytes item;
@@ -217,11 +216,6 @@ static enum status count_items(struct bytes list, const char *what, unsigned *co
     return STATUS_OK;
 }
 
-enum status api_count_jobs(struct bytes list, unsigned *count, struct api_why *why)
-{
-    return count_items(list, "jobs", count, why);
-}
-
 enum status api_decode_leases(struct bytes object, struct bytes *list, unsigned *count,
                               struct api_why *why)
 {
@@ -232,7 +226,7 @@ enum status api_decode_leases(struct bytes object, struct bytes *list, unsigned 
     if (!status && !leases.is_given)
         status = api_because(why, STATUS_BAD_REQUEST, "leases: missing");
     if (!status)
-        status = count_items(leases.value, "leases", count, why);
+        status = api_count(leases.value, "leases", count, why);
     if (!status)
         *list = leases.value;
     return status;

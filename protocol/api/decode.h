@@ -24,9 +24,10 @@ enum status api_decode(struct bytes body, struct bytes *value, struct api_why *w
 /* Checks that the body is empty, or an empty object. */
 enum status api_decode_nothing(struct bytes body, struct api_why *why) MUST_CHECK;
 
-/* A list of jobs, and {"leases"}: how many items the list has. 1 to API_ITEMS_MAX, else
- * OUT_OF_RANGE. The items are not checked. */
-enum status api_count_jobs(struct bytes list, unsigned *count, struct api_why *why) MUST_CHECK;
+/* How many items a list has: 1 to API_ITEMS_MAX, else OUT_OF_RANGE. They are not checked;
+ * `what` they are is for `why`. And the same of {"leases"}, with that list. */
+enum status api_count(struct bytes list, const char *what, unsigned *count,
+                      struct api_why *why) MUST_CHECK;
 enum status api_decode_leases(struct bytes object, struct bytes *list, unsigned *count,
                               struct api_why *why) MUST_CHECK;
 

@@ -40,7 +40,7 @@ static void push_all(struct exchange *x, struct bytes jobs)
 {
     struct api_why why;
     unsigned count;
-    enum status status = api_count_jobs(jobs, &count, &why);
+    enum status status = api_count(jobs, "jobs", &count, &why);
 
     if (status)
         api_refuse(x, status, &why);

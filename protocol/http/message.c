@@ -375,16 +375,14 @@ static enum http_error take_coding(struct bytes value, struct head *h)
 /* A list of words; "close" wins over all others. */
 static enum http_error take_connection(struct bytes value, struct head *h)
 {
-    struct bytes word;
-    bool is_last, is_closed = false, is_kept = false;
+    bool is_closed = false, is_kept = false;
 
-    do {
-        is_last = !cut(&value, ',', &word);
-        if (is_last)
-            word = value;
-        is_closed |= is_word(trim(word), BYTES("close"));
-        is_kept |= is_word(trim(word), BYTES("keep-alive"));
-    } while (!is_last);
+    while (value.len) {
+        struct bytes word = trim(url_cut(&value, ','));
+
+        is_closed |= is_word(word, BYTES("close"));
+        is_kept |= is_word(word, BYTES("keep-alive"));
+    }
     h->wants_close |= is_closed;
     h->is_kept_alive = !h->wants_close && (h->is_kept_alive || is_kept);
     return HTTP_ERROR_NONE;

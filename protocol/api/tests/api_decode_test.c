@@ -291,19 +291,19 @@ static void counts_the_jobs_of_a_list(void **state)
     struct api_why why;
     unsigned count = 7;
 
-    assert_int_equal(api_count_jobs(BYTES("[]"), &count, &why), STATUS_OUT_OF_RANGE);
+    assert_int_equal(api_count(BYTES("[]"), "jobs", &count, &why), STATUS_OUT_OF_RANGE);
     assert_string_equal(why.text, "a list has 1 to 1000 jobs");
-    assert_int_equal(api_count_jobs(BYTES("[{},[1,2],\"]\"]"), &count, &why), STATUS_OK);
+    assert_int_equal(api_count(BYTES("[{},[1,2],\"]\"]"), "jobs", &count, &why), STATUS_OK);
     assert_int_equal(count, 3);
     buf_add_text(&text, "[0");
     for (unsigned i = 1; i < API_ITEMS_MAX; i++)
         buf_add_text(&text, ",0");
     buf_add_char(&text, ']');
-    assert_int_equal(api_count_jobs(buf_bytes(&text), &count, &why), STATUS_OK);
+    assert_int_equal(api_count(buf_bytes(&text), "jobs", &count, &why), STATUS_OK);
     assert_int_equal(count, API_ITEMS_MAX);
     text.len--;
     buf_add_text(&text, ",0]");
-    assert_int_equal(api_count_jobs(buf_bytes(&text), &count, &why), STATUS_OUT_OF_RANGE);
+    assert_int_equal(api_count(buf_bytes(&text), "jobs", &count, &why), STATUS_OUT_OF_RANGE);
     assert_int_equal(count, API_ITEMS_MAX);
     buf_fini(&text);
 }

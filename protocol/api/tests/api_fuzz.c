@@ -124,7 +124,7 @@ static void try_list(struct bytes value, const json_t *jobs, bool has_twins)
     struct bytes item;
     unsigned count = 0;
 
-    if (api_count_jobs(value, &count, &why)) {
+    if (api_count(value, "jobs", &count, &why)) {
         assert(expected < 1 || expected > API_ITEMS_MAX);
         return;
     }
