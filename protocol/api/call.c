@@ -110,43 +110,34 @@ void api_ask(struct exchange *x, const struct op *op,
     submit(x, op, on_asked, add);
 }
 
-void api_refuse(struct exchange *x, enum status status, const struct api_why *why)
+bool api_passes(struct exchange *x, enum status status, const struct api_why *why)
 {
-    exchange_reply_error_text(x, http_error_of(status), "%s", why->text);
+    if (status)
+        exchange_reply_error_text(x, http_error_of(status), "%s", why->text);
+    return status == STATUS_OK;
 }
 
 bool api_read_body(struct exchange *x, struct bytes *value)
 {
     struct api_why why;
-    enum status status = api_decode(x->body, value, &why);
 
-    if (status)
-        api_refuse(x, status, &why);
-    return status == STATUS_OK;
+    return api_passes(x, api_decode(x->body, value, &why), &why);
 }
 
 bool api_read_op(struct exchange *x, struct op *op,
                  enum status (*decode)(struct bytes object, struct op *op, struct api_why *why))
 {
-    struct bytes object = BYTES("");
+    struct bytes object;
     struct api_why why;
-    enum status status = api_decode(x->body, &object, &why);
 
-    if (!status)
-        status = decode(object, op, &why);
-    if (status)
-        api_refuse(x, status, &why);
-    return status == STATUS_OK;
+    return api_read_body(x, &object) && api_passes(x, decode(object, op, &why), &why);
 }
 
 bool api_expect_nothing(struct exchange *x)
 {
     struct api_why why;
-    enum status status = api_decode_nothing(x->body, &why);
 
-    if (status)
-        api_refuse(x, status, &why);
-    return status == STATUS_OK;
+    return api_passes(x, api_decode_nothing(x->body, &why), &why);
 }
 
 /* ---- batch ---- */

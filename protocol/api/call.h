@@ -39,8 +39,9 @@ bool api_read_op(struct exchange *x, struct op *op,
 /* Expects no body, or one that says nothing. False: as above. */
 bool api_expect_nothing(struct exchange *x);
 
-/* Answers a request that the codec has refused. */
-void api_refuse(struct exchange *x, enum status status, const struct api_why *why);
+/* Has the codec passed it? False: it has refused it; that was answered, and the exchange is
+ * gone. */
+bool api_passes(struct exchange *x, enum status status, const struct api_why *why);
 
 /* The index of the parameter's value in `words` (NULL: a gap). False: none of them, or not
  * given; that was answered, and the exchange is gone. */

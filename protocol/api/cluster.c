@@ -114,9 +114,7 @@ static bool read_members(struct exchange *x, const struct object_rule *of, unsig
             (!members[i].text.len || members[i].text.len > NODE_NAME_MAX))
             status = api_because(&why, STATUS_BAD_REQUEST, "%s: a node's name is 1 to %d bytes",
                                  of[i].name, NODE_NAME_MAX);
-    if (status)
-        api_refuse(x, status, &why);
-    return status == STATUS_OK;
+    return api_passes(x, status, &why);
 }
 
 void api_switchover(struct exchange *x)

@@ -28,11 +28,8 @@ static void push_one(struct exchange *x, struct bytes object)
 {
     struct op op = {.verb = OP_PUSH};
     struct api_why why;
-    enum status status = api_decode_push(object, &op, &why);
 
-    if (status)
-        api_refuse(x, status, &why);
-    else
+    if (api_passes(x, api_decode_push(object, &op, &why), &why))
         api_call(x, &op, on_pushed);
 }
 
@@ -40,11 +37,8 @@ static void push_all(struct exchange *x, struct bytes jobs)
 {
     struct api_why why;
     unsigned count;
-    enum status status = api_count(jobs, "jobs", &count, &why);
 
-    if (status)
-        api_refuse(x, status, &why);
-    else
+    if (api_passes(x, api_count(jobs, "jobs", &count, &why), &why))
         api_ask_all(x, OP_PUSH, jobs, count, api_decode_push, api_add_pushed);
 }
 
@@ -72,15 +66,10 @@ void api_ack_all(struct exchange *x)
 {
     struct bytes value, leases;
     struct api_why why;
-    enum status status;
     unsigned count;
 
-    if (!api_read_body(x, &value))
-        return;
-    status = api_decode_leases(value, &leases, &count, &why);
-    if (status)
-        api_refuse(x, status, &why);
-    else
+    if (api_read_body(x, &value) &&
+        api_passes(x, api_decode_leases(value, &leases, &count, &why), &why))
         api_ask_all(x, OP_ACK, leases, count, api_decode_one_lease, add_acked);
 }
 

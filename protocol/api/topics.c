@@ -299,15 +299,10 @@ void api_sweep(struct exchange *x)
     struct sweeping *s;
     struct bytes object;
     struct api_why why;
-    enum status status;
 
-    if (!api_read_body(x, &object))
+    if (!api_read_body(x, &object) ||
+        !api_passes(x, api_decode_sweep(object, &asked, &why), &why))
         return;
-    status = api_decode_sweep(object, &asked, &why);
-    if (status) {
-        api_refuse(x, status, &why);
-        return;
-    }
     s = exchange_keep(x, sizeof(*s));
     *s = (struct sweeping){.x = x, .sweep = asked};
     s->sweep.client = exchange_client(x);
