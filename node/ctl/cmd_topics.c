@@ -161,7 +161,7 @@ static void add_row(struct table *table, const json_t *topic)
 }
 
 /* The API tells only of a single topic whether it is paused: the last column is for that. */
-static void print_topics(const struct ctl *ctl, const json_t *topics)
+static void print_topics(const struct ctl *ctl, json_t *topics)
 {
     static const struct table_column columns[] = {
         {"TOPIC", false}, {"DELAYED", true},      {"READY", true},    {"RESERVED", true},
@@ -169,8 +169,11 @@ static void print_topics(const struct ctl *ctl, const json_t *topics)
     };
     bool has_pauses = json_object_get(json_array_get(topics, 0), "paused");
 
-    output_rows(ctl, columns, sizeof(columns) / sizeof(columns[0]) - !has_pauses, topics,
-                add_row);
+    if (ctl->is_json)
+        output_json_and_free(json_pack("{s:O}", "topics", topics));
+    else
+        output_rows(ctl, columns, sizeof(columns) / sizeof(columns[0]) - !has_pauses, topics,
+                    add_row);
 }
 
 /* "-" where there is none. */
@@ -298,12 +301,9 @@ static enum ctl_exit show_counts(struct ctl *ctl)
 {
     json_t *all = NULL;
     enum ctl_exit end = topics_fetch(ctl, TOPICS_COUNTS, false, &all);
-    json_t *topics = json_object_get(all, "topics");
 
-    if (end == CTL_DONE && ctl->is_json)
-        output_json_and_free(json_pack("{s:O}", "topics", topics));
-    else if (end == CTL_DONE)
-        print_topics(ctl, topics);
+    if (end == CTL_DONE)
+        print_topics(ctl, json_object_get(all, "topics"));
     json_decref(all);
     return end;
 }
@@ -341,9 +341,7 @@ static enum ctl_exit show_topics(struct ctl *ctl, const struct arguments *argume
         if (end == CTL_DONE && json_array_append_new(topics, topic))
             abort();
     }
-    if (end == CTL_DONE && ctl->is_json)
-        output_json_and_free(json_pack("{s:O}", "topics", topics));
-    else if (end == CTL_DONE)
+    if (end == CTL_DONE)
         print_topics(ctl, topics);
     json_decref(topics);
     return end;
