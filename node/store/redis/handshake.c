@@ -423,6 +423,13 @@ static bool handshake_take_meta(struct redis_handshake *h, unsigned what,
         handshake_refuse_answer(h, what_failed, reply);
         return false;
     }
+    if (found[0] == 0 || found[1] == 0) {
+        handshake_refuse(h,
+                         "the key %s:meta in this Redis is not dueq's, or damaged: rename it "
+                         "if it is somebody else's, or set another store.prefix",
+                         keys->prefix);
+        return false;
+    }
     if (found[0] > SCRIPT_SCHEMA) {
         handshake_refuse(
             h,
