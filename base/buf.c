@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define REUSED_MAX_BYTES 65536 /* a larger buffer is rare: its memory goes back */
+
 void buf_init(struct buf *b)
 {
     *b = (struct buf)BUF_INIT;
@@ -20,6 +22,14 @@ void buf_fini(struct buf *b)
 void buf_clear(struct buf *b)
 {
     b->len = 0;
+}
+
+void buf_reuse(struct buf *b)
+{
+    if (b->room > REUSED_MAX_BYTES)
+        buf_fini(b);
+    else
+        buf_clear(b);
 }
 
 void buf_grow(struct buf *b, size_t more)

@@ -26,6 +26,9 @@ void buf_init(struct buf *b);
 void buf_fini(struct buf *b);
 void buf_clear(struct buf *b);
 
+/* Makes a scratch buffer ready for its next use: memory of a usual size stays. */
+void buf_reuse(struct buf *b);
+
 /* Allocates room for `more` bytes. For buf_reserve() only. */
 void buf_grow(struct buf *b, size_t more);
 

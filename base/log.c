@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/encoding.h"
 
 #define MODULES_MAX 32
 #define LINE_MAX_   4096 /* PIPE_BUF: what a pipe takes in one piece */
@@ -215,23 +216,14 @@ static size_t print_time(char *to, size_t room)
     return len + (size_t)snprintf(to + len, room - len, ".%03dZ", (int)(now_ms % 1000));
 }
 
-/* The length in bytes of the UTF-8 character at `at`; 0 if there is none, or a control
- * character of Latin-1, which terminals obey as well. */
-static unsigned utf8_length(const unsigned char *at)
+/* The length of the character at `at` when it may be shown as it is, else 0. Terminals obey the
+ * control characters of Latin-1 as well. The NUL behind the text ends a character that is cut.
+ */
+static size_t plain_length(const unsigned char *at)
 {
-    static const unsigned char second_min[] = {[0xe0] = 0xa0, [0xf0] = 0x90, [0xff] = 0};
-    static const unsigned char second_max[] = {[0xed] = 0x9f, [0xf4] = 0x8f, [0xff] = 0};
-    unsigned len = *at >= 0xf0 ? 4 : *at >= 0xe0 ? 3 : 2;
-    unsigned char min = second_min[*at] ? second_min[*at] : *at == 0xc2 ? 0xa0 : 0x80;
-    unsigned char max = second_max[*at] ? second_max[*at] : 0xbf;
+    bool is_control = *at < 0x20 || *at == 0x7f || (*at == 0xc2 && at[1] < 0xa0);
 
-    if (*at < 0xc2 || *at > 0xf4 || at[1] < min || at[1] > max)
-        return 0;
-    for (unsigned i = 2; i < len; i++) {
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    return len;
+    return is_control ? 0 : utf8_length(at, 4);
 }
 
 /* A message may quote a client's bytes: control characters and invalid UTF-8 are escaped. In
@@ -242,7 +234,7 @@ static void escape(char *to, size_t room, const char *text, bool json)
     size_t len = 0;
 
     while (*at && len + 7 < room) {
-        unsigned plain = *at < 0x80 ? *at >= 0x20 && *at != 0x7f : utf8_length(at);
+        size_t plain = plain_length(at);
 
         if (json && (*at == '"' || *at == '\\'))
             to[len++] = '\\';

@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "node/ctl/cluster.h"
+#include "node/ctl/cmd_nodes.h"
 #include "node/ctl/commands.h"
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"
-#include "node/ctl/settings.h"
 #include "node/ctl/text.h"
 #include "node/ctl/times.h"
 
@@ -59,7 +58,7 @@ static enum ctl_exit run_cluster(struct ctl *ctl, const struct arguments *argume
 
 static const char *const cluster_choices[] = {"pause", "resume", NULL};
 
-static const struct command cluster_command = {
+const struct command cluster_command = {
     .name = "cluster",
     .usage = "pause|resume",
     .summary = "pause or resume automatic failover",
@@ -100,7 +99,7 @@ static const struct option_row fence_options[] = {
     {0},
 };
 
-static const struct command fence_command = {
+const struct command fence_command = {
     .name = "fence",
     .usage = "adopt",
     .summary = "take Redis over from another ZooKeeper ensemble",
@@ -131,7 +130,7 @@ static enum ctl_exit run_forget(struct ctl *ctl, const struct arguments *argumen
     return end;
 }
 
-static const struct command forget_command = {
+const struct command forget_command = {
     .name = "forget",
     .usage = "NODE",
     .summary = "remove a node that will not come back from the members",
@@ -460,7 +459,7 @@ static enum ctl_exit run_switchover(struct ctl *ctl, const struct arguments *arg
     return end;
 }
 
-static const struct command switchover_command = {
+const struct command switchover_command = {
     .name = "switchover",
     .usage = "",
     .summary = "let another node lead, gracefully",
@@ -492,7 +491,7 @@ static enum ctl_exit run_failover(struct ctl *ctl, const struct arguments *argum
                          options_json(failover_options, arguments));
 }
 
-static const struct command failover_command = {
+const struct command failover_command = {
     .name = "failover",
     .usage = "--force",
     .summary = "depose a leader that does not answer",
@@ -502,9 +501,4 @@ static const struct command failover_command = {
             "with 1 where another node than the wanted one leads then.\n",
     .options = failover_options,
     .run = run_failover,
-};
-
-const struct command *const cluster_commands[] = {
-    &switchover_command, &failover_command, &cluster_command,
-    &fence_command,      &forget_command,   NULL,
 };

@@ -7,7 +7,6 @@
 #include "node/ctl/request.h"
 #include "node/ctl/commands.h"
 #include "node/ctl/output.h"
-#include "node/ctl/settings.h"
 #include "node/ctl/text.h"
 #include "node/ctl/times.h"
 
@@ -58,15 +57,6 @@ static void build(struct request *request, const struct arguments *arguments)
     request->wait_ms = own[WAIT].number;
 }
 
-static void print_body(const json_t *job)
-{
-    struct buf body = BUF_INIT;
-
-    output_body(job, &body);
-    fwrite(body.at, 1, body.len, stdout);
-    buf_fini(&body);
-}
-
 static void print(const struct ctl *ctl, const struct arguments *arguments,
                   const json_t *answer)
 {
@@ -81,7 +71,7 @@ static void print(const struct ctl *ctl, const struct arguments *arguments,
     json_array_foreach(jobs, i, job)
     {
         if (arguments->own[BODY_ONLY].is_given) {
-            print_body(job);
+            output_body(job);
         } else {
             if (i)
                 putchar('\n');
@@ -164,7 +154,7 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
     return end;
 }
 
-static const struct command pop_command = {
+const struct command pop_command = {
     .name = "pop",
     .usage = "TOPIC...",
     .summary = "take jobs that are due, and hold them",
@@ -248,7 +238,7 @@ static enum ctl_exit run_change(struct ctl *ctl, const struct arguments *argumen
     return end;
 }
 
-static const struct command ack_command = {
+const struct command ack_command = {
     .name = "ack",
     .usage = "TOPIC ID LEASE",
     .summary = "acknowledge a job: it is done, and gone",
@@ -258,7 +248,7 @@ static const struct command ack_command = {
     .run = run_change,
 };
 
-static const struct command release_command = {
+const struct command release_command = {
     .name = "release",
     .usage = "TOPIC ID LEASE",
     .summary = "give a job back, for now or for later",
@@ -272,7 +262,7 @@ static const struct command release_command = {
     .run = run_change,
 };
 
-static const struct command touch_command = {
+const struct command touch_command = {
     .name = "touch",
     .usage = "TOPIC ID LEASE",
     .summary = "hold a job longer: its time to run begins anew",
@@ -284,7 +274,7 @@ static const struct command touch_command = {
     .run = run_change,
 };
 
-static const struct command bury_command = {
+const struct command bury_command = {
     .name = "bury",
     .usage = "TOPIC ID LEASE",
     .summary = "put a job aside: dead, until it is kicked or deleted",
@@ -433,7 +423,7 @@ static enum ctl_exit run_tail(struct ctl *ctl, const struct arguments *arguments
     return failure.end;
 }
 
-static const struct command tail_command = {
+const struct command tail_command = {
     .name = "tail",
     .usage = "[TOPIC]",
     .summary = "follow the jobs that the node hands out",
@@ -443,9 +433,4 @@ static const struct command tail_command = {
             "{\"missed\":N}. Survives a restart of the node; ends with Ctrl-C.\n",
     .words_max = 1,
     .run = run_tail,
-};
-
-const struct command *const consume_commands[] = {
-    &pop_command,  &ack_command, &release_command, &touch_command, &bury_command,
-    &tail_command, NULL,
 };

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "node/ctl/request.h"
-#include "node/ctl/cluster.h"
+#include "node/ctl/cmd_nodes.h"
 #include "node/ctl/commands.h"
 #include "node/ctl/times.h"
 #include "node/ctl/output.h"
@@ -221,7 +221,7 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
     return end;
 }
 
-static const struct command events_command = {
+const struct command events_command = {
     .name = "events",
     .usage = "",
     .summary = "follow the roles of all nodes",
@@ -231,9 +231,4 @@ static const struct command events_command = {
             "Ctrl-C, and at once with 5 where a node is alone. 'another answers': the address\n"
             "that a node gives is another node's; set http.listen or ha.advertise there.\n",
     .run = run,
-};
-
-const struct command *const events_commands[] = {
-    &events_command,
-    NULL,
 };

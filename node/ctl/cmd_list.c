@@ -85,13 +85,10 @@ static void show(struct list *l, const json_t *page)
 
     json_array_foreach(json_object_get(page, "jobs"), i, job)
     {
-        if (!l->ctl->is_json) {
+        if (l->ctl->is_json)
+            output_item(&l->has_result, job);
+        else
             add_row(&l->table, job);
-            continue;
-        }
-        fputs(l->has_result ? "," : "", stdout);
-        l->has_result = true;
-        output_json(job);
     }
     l->left -= (int64_t)json_array_size(json_object_get(page, "jobs"));
     if (!l->ctl->is_json)
@@ -188,7 +185,7 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
     return failure.end;
 }
 
-static const struct command list_command = {
+const struct command list_command = {
     .name = "list",
     .usage = "TOPIC",
     .summary = "list a topic's jobs, without their bodies",
@@ -199,9 +196,4 @@ static const struct command list_command = {
     .words_min = 1,
     .words_max = 1,
     .run = run,
-};
-
-const struct command *const list_commands[] = {
-    &list_command,
-    NULL,
 };

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/encoding.h"
 #include "node/ctl/commands.h"
 #include "node/ctl/input.h"
 #include "node/ctl/options.h"
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"
-#include "node/ctl/settings.h"
 #include "node/ctl/text.h"
 
 /* The rows of push_command's options. */
@@ -59,12 +59,8 @@ struct pusher {
 
 static void print_result(struct pusher *p, const json_t *result)
 {
-    if (!p->ctl->is_json)
-        return;
-    if (p->has_result)
-        putchar(',');
-    p->has_result = true;
-    output_json(result);
+    if (p->ctl->is_json)
+        output_item(&p->has_result, result);
 }
 
 static void take_result(struct pusher *p, const json_t *result)
@@ -316,7 +312,7 @@ static void set_body(json_t *job, struct bytes body)
     json_t *value;
 
     if (!is_plain) {
-        text_to_base64(&text, body);
+        base64_add(&text, body);
         body = buf_bytes(&text);
     }
     value = json_stringn(body.len ? body.at : "", body.len);
@@ -432,7 +428,7 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
     return end;
 }
 
-static const struct command push_command = {
+const struct command push_command = {
     .name = "push",
     .usage = "TOPIC [BODY | -]",
     .summary = "put a job into a topic, due now or later",
@@ -449,9 +445,4 @@ static const struct command push_command = {
     .words_max = 2,
     .names = 1,
     .run = run,
-};
-
-const struct command *const push_commands[] = {
-    &push_command,
-    NULL,
 };

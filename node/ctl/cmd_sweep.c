@@ -8,14 +8,12 @@
 #include "base/clock.h"
 #include "node/ctl/commands.h"
 #include "node/ctl/ctl.h"
-#include "node/ctl/each.h"
 #include "node/ctl/input.h"
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"
-#include "node/ctl/settings.h"
 #include "node/ctl/text.h"
 #include "node/ctl/times.h"
-#include "node/ctl/topics.h"
+#include "node/ctl/cmd_topics.h"
 
 /* Many jobs of a topic kicked or purged, request after request, with progress on a terminal.
  *
@@ -257,7 +255,7 @@ static enum ctl_exit run_kick(struct ctl *ctl, const struct arguments *arguments
     return has_ids ? each_run(ctl, arguments, "POST", NULL) : kick_many(ctl, arguments);
 }
 
-static const struct command kick_command = {
+const struct command kick_command = {
     .name = "kick",
     .usage = "TOPIC [ID... | -]",
     .summary = "bring dead jobs back: they are ready again",
@@ -399,7 +397,7 @@ static enum ctl_exit run_purge(struct ctl *ctl, const struct arguments *argument
     return end;
 }
 
-static const struct command purge_command = {
+const struct command purge_command = {
     .name = "purge",
     .usage = "TOPIC",
     .summary = "delete a topic's jobs, by their state",
@@ -412,10 +410,4 @@ static const struct command purge_command = {
     .words_min = 1,
     .words_max = 1,
     .run = run_purge,
-};
-
-const struct command *const sweep_commands[] = {
-    &kick_command,
-    &purge_command,
-    NULL,
 };

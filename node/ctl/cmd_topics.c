@@ -1,206 +1,222 @@
-/* Topics: their settings, their list, their counts, and a pause. */
+/* Topics: their list, and their counts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/ctl/cluster.h"
+#include "node/ctl/cmd_nodes.h"
+#include "node/ctl/cmd_topics.h"
 #include "node/ctl/commands.h"
-#include "node/ctl/times.h"
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"
-#include "node/ctl/settings.h"
-#include "node/ctl/table.h"
-#include "node/ctl/topics.h"
+#include "node/ctl/times.h"
 
-/* topic: a topic's settings shown, set and unset. */
+/* ---- topics from a node ---- */
 
-/* ---- one topic ---- */
+#define PAGE 1000
 
-static const json_t *setting_in(const json_t *answer, const char *source, const char *member)
+/* A topic may come twice while jobs move: what came last counts. `by_name` owns. */
+static void take_page(json_t *by_name, const json_t *page)
 {
-    return json_object_get(json_object_get(answer, source), member);
+    json_t *topic;
+    size_t i;
+
+    json_array_foreach(json_object_get(page, "topics"), i, topic)
+    {
+        const char *name = json_string_value(json_object_get(topic, "topic"));
+
+        if (name && json_object_set(by_name, name, topic))
+            abort();
+    }
 }
 
-static const char *source_of(const json_t *answer, const char *member)
-{
-    if (setting_in(answer, "own", member))
-        return "topic";
-    return setting_in(answer, "configured", member) ? "configuration" : "built in";
-}
+/* With several masters, one that is away makes the list without owners fail. */
+static const struct advice counts_advice[] = {
+    {"unavailable",
+     "'dueqctl status' says what the node lacks; 'dueqctl topics --owners' lists "
+     "the topics of the buckets that are reached."},
+    {0}};
 
-static void add_setting(struct table *table, const struct option_row *row, const json_t *answer)
-{
-    const char *member = row->member;
-    struct buf text = BUF_INIT;
+struct pages {
+    struct ctl *ctl;
+    const char *path;
+    bool has_owners;
+    struct buf cursor; /* of the next page; empty at the end */
+    json_t *by_name;
+    json_t *unreached;
+};
 
-    setting_print(&text, row, setting_in(answer, "effective", member));
-    table_add_text(table, row->name);
-    table_add(table, buf_bytes(&text));
-    table_add_text(table, source_of(answer, member));
-    buf_fini(&text);
-}
-
-static void print_one(const struct ctl *ctl, const json_t *answer)
-{
-    static const struct table_column columns[] = {
-        {"SETTING", false}, {"VALUE", false}, {"FROM", false}};
-    struct table table;
-
-    table_init(&table, columns, 3, ctl->is_terminal);
-    for (const struct option_row *row = setting_rows; row->name; row++)
-        add_setting(&table, row, answer);
-    table_add_text(&table, "paused");
-    topics_add_pause(&table, answer);
-    table_add_text(&table, "");
-    table_print(&table, stdout);
-    table_fini(&table);
-}
-
-/* `body` is taken over; NULL: only look. */
-static enum ctl_exit ask(struct ctl *ctl, const char *topic, json_t *body)
+static enum ctl_exit fetch_page(struct pages *pages)
 {
     struct request request;
-    json_t *answer = NULL;
+    json_t *page = NULL;
     enum ctl_exit end;
 
-    request_init(&request, body ? "PATCH" : "GET", "/v1/topics/%/settings", topic);
-    request.body = body;
-    request.expects = "effective";
-    request.advice = setting_advice;
-    end = request_ask(ctl, &request, topic, &answer);
-    if (end == CTL_DONE && ctl->is_json)
-        output_json(answer);
-    else if (end == CTL_DONE)
-        print_one(ctl, answer);
-    json_decref(answer);
+    request_init(&request, "GET", pages->path);
+    request_add_query_number(&request, "limit", PAGE);
+    if (pages->has_owners)
+        request_add_query(&request, "owners", "true");
+    if (pages->cursor.len)
+        request_add_query(&request, "cursor", buf_text(&pages->cursor));
+    request.expects = "topics";
+    if (!pages->has_owners && !strcmp(pages->path, TOPICS_COUNTS))
+        request.advice = counts_advice;
+    end = request_ask(pages->ctl, &request, NULL, &page);
+    buf_clear(&pages->cursor);
+    if (end == CTL_DONE) {
+        take_page(pages->by_name, page);
+        json_array_extend(pages->unreached, json_object_get(page, "unreached"));
+        buf_add_bytes(&pages->cursor, output_text(page, "next"));
+    }
+    json_decref(page);
     return end;
 }
 
-/* ---- all topics that have settings ---- */
-
-/* The settings in the words of `set`: "ttr=5m history=true". */
-static void add_topic(struct table *table, const json_t *topic)
+static int compare(const void *a, const void *b)
 {
-    const json_t *own = json_object_get(topic, "own");
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static json_t *in_order(json_t *by_name)
+{
+    size_t count = json_object_size(by_name);
+    const char **names = calloc(count + 1, sizeof(*names));
+    json_t *sorted = json_array();
+    const char *name;
+    json_t *topic;
+    size_t i = 0;
+
+    if (!names || !sorted)
+        abort();
+    json_object_foreach(by_name, name, topic)
+    {
+        names[i++] = name;
+    }
+    qsort(names, count, sizeof(*names), compare);
+    for (i = 0; i < count; i++)
+        json_array_append(sorted, json_object_get(by_name, names[i]));
+    free(names);
+    return sorted;
+}
+
+enum ctl_exit topics_fetch(struct ctl *ctl, const char *path, bool has_owners, json_t **all)
+{
+    struct pages pages = {.ctl = ctl,
+                          .path = path,
+                          .has_owners = has_owners,
+                          .by_name = json_object(),
+                          .unreached = json_array()};
+    enum ctl_exit end;
+
+    do
+        end = fetch_page(&pages);
+    while (end == CTL_DONE && pages.cursor.len);
+    if (end == CTL_DONE)
+        *all = json_pack("{s:o, s:O}", "topics", in_order(pages.by_name), "unreached",
+                         pages.unreached);
+    buf_fini(&pages.cursor);
+    json_decref(pages.by_name);
+    json_decref(pages.unreached);
+    return end;
+}
+
+enum ctl_exit topics_fetch_one(struct ctl *ctl, const char *name, json_t **topic)
+{
+    struct request request;
+
+    request_init(&request, "GET", "/v1/topics/%", name);
+    request.expects = "topic";
+    return request_ask(ctl, &request, name, topic);
+}
+
+/* ---- topics as a table ---- */
+
+void topics_add_pause(struct table *table, const json_t *topic)
+{
+    int64_t until_ms = output_number(topic, "paused_until_ms", 0);
     struct buf text = BUF_INIT;
 
-    table_add(table, output_text(topic, "topic"));
-    topics_add_pause(table, topic);
-    for (const struct option_row *row = setting_rows; row->name; row++) {
-        const json_t *value = json_object_get(own, row->member);
-
-        if (!value || json_is_null(value))
-            continue;
-        buf_printf(&text, "%s%s=", text.len ? " " : "", row->name);
-        setting_print(&text, row, value);
+    if (!json_is_true(json_object_get(topic, "paused"))) {
+        buf_add_text(&text, "no");
+    } else if (until_ms) {
+        buf_add_text(&text, "until ");
+        moment_print(&text, until_ms);
+    } else {
+        buf_add_text(&text, "yes");
     }
     table_add(table, buf_bytes(&text));
     buf_fini(&text);
 }
 
-static enum ctl_exit show_all(struct ctl *ctl)
+static void add_row(struct table *table, const json_t *topic)
+{
+    static const char *const counts[] = {"delayed", "ready", "reserved", "dead"};
+
+    table_add(table, output_text(topic, "topic"));
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        table_add_number(table, output_number(topic, counts[i], 0));
+    table_add_duration(table, output_number(topic, "oldest_ready_age_ms", -1));
+    table_add_duration(table, output_number(topic, "next_due_in_ms", -1));
+    if (json_object_get(topic, "paused"))
+        topics_add_pause(table, topic);
+}
+
+/* The API tells only of a single topic whether it is paused: the last column is for that. */
+static void print_topics(const struct ctl *ctl, json_t *topics)
 {
     static const struct table_column columns[] = {
-        {"TOPIC", false}, {"PAUSED", false}, {"SETTINGS", false}};
-    json_t *all = NULL;
-    enum ctl_exit end = topics_fetch(ctl, TOPICS_SETTINGS, false, &all);
-    json_t *topics = json_object_get(all, "topics");
+        {"TOPIC", false}, {"DELAYED", true},      {"READY", true},    {"RESERVED", true},
+        {"DEAD", true},   {"OLDEST READY", true}, {"NEXT DUE", true}, {"PAUSED", false},
+    };
+    bool has_pauses = json_object_get(json_array_get(topics, 0), "paused");
 
-    if (end == CTL_DONE && ctl->is_json)
+    if (ctl->is_json)
         output_json_and_free(json_pack("{s:O}", "topics", topics));
-    else if (end == CTL_DONE)
-        output_rows(ctl, columns, 3, topics, add_topic);
-    json_decref(all);
-    return end;
+    else
+        output_rows(ctl, columns, sizeof(columns) / sizeof(columns[0]) - !has_pauses, topics,
+                    add_row);
 }
 
-/* ---- what is to be changed ---- */
-
-static enum ctl_exit put(const struct option_row *row, json_t *value, json_t *body)
+/* "-" where there is none. */
+static void add_number_or_none(struct table *table, const json_t *object, const char *name)
 {
-    if (json_object_get(body, row->member)) {
-        json_decref(value);
-        return ctl_misused("topic: %s is given twice", row->name);
-    }
-    if (json_object_set_new(body, row->member, value))
-        abort();
-    return CTL_DONE;
+    if (json_is_integer(json_object_get(object, name)))
+        table_add_number(table, output_number(object, name, 0));
+    else
+        table_add_text(table, "-");
 }
 
-/* "ttr=5m" */
-static enum ctl_exit read_change(const char *word, json_t *body)
+static void add_text_or_none(struct table *table, const json_t *object, const char *name)
 {
-    size_t len = strcspn(word, "=");
-    const struct option_row *row;
-    struct option_value value;
-    enum ctl_exit end;
+    struct bytes text = output_text(object, name);
 
-    if (!word[len])
-        return ctl_misused("topic: expected NAME=VALUE, not '%s'", word);
-    row = setting_find(word, len);
-    if (!row)
-        return CTL_USAGE;
-    end = option_read(row, "topic: ", word + len + 1, &value);
-    return end == CTL_DONE ? put(row, option_json(row, &value), body) : end;
+    table_add(table, text.len ? text : BYTES("-"));
 }
 
-/* "ttr" */
-static enum ctl_exit read_name(const char *word, json_t *body)
+static void add_owned_row(struct table *table, const json_t *topic)
 {
-    const struct option_row *row = setting_find(word, strlen(word));
+    const json_t *owner = json_object_get(topic, "owner");
 
-    return row ? put(row, json_null(), body) : CTL_USAGE;
+    table_add(table, output_text(topic, "topic"));
+    add_number_or_none(table, topic, "bucket");
+    add_text_or_none(table, owner, "node");
+    add_text_or_none(table, topic, "preferred");
+    add_number_or_none(table, owner, "token");
+    table_add_duration(table, output_number(owner, "left_ms", -1));
+    table_add_number(table, output_number(topic, "delayed", 0));
+    table_add_number(table, output_number(topic, "ready", 0));
+    table_add_duration(table, output_number(topic, "next_due_in_ms", -1));
 }
 
-static enum ctl_exit change(struct ctl *ctl, const struct arguments *arguments,
-                            enum ctl_exit (*read)(const char *word, json_t *body))
+static void print_owners(const struct ctl *ctl, const json_t *topics)
 {
-    json_t *body = json_object();
-    enum ctl_exit end = CTL_DONE;
+    static const struct table_column columns[] = {
+        {"TOPIC", false},     {"BUCKET", true}, {"OWNER", false},
+        {"PREFERRED", false}, {"TOKEN", true},  {"LEFT", true},
+        {"DELAYED", true},    {"READY", true},  {"NEXT DUE", true},
+    };
 
-    if (arguments->word_count < 3)
-        end = ctl_misused("topic: something is missing: %s", topic_command.usage);
-    for (int i = 2; end == CTL_DONE && i < arguments->word_count; i++)
-        end = read(arguments->words[i], body);
-    if (end == CTL_DONE)
-        return ask(ctl, arguments->words[1], body);
-    json_decref(body);
-    return end;
+    output_rows(ctl, columns, sizeof(columns) / sizeof(columns[0]), topics, add_owned_row);
 }
-
-static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
-{
-    const char *what = arguments->words[0];
-    int count = arguments->word_count;
-
-    if (!strcmp(what, "set"))
-        return change(ctl, arguments, read_change);
-    if (!strcmp(what, "unset"))
-        return change(ctl, arguments, read_name);
-    if (strcmp(what, "show") != 0)
-        return ctl_misused("topic: there are show, set and unset, not '%s'", what);
-    if (count > 2)
-        return ctl_misused("topic: there is a word too many: '%s'", arguments->words[2]);
-    return count == 2 ? ask(ctl, arguments->words[1], NULL) : show_all(ctl);
-}
-
-static const char *const choices[] = {"show", "set", "unset", NULL};
-
-const struct command topic_command = {
-    .name = "topic",
-    .usage = "show|set|unset [TOPIC] [NAME[=VALUE]...]",
-    .summary = "show or change a topic's settings",
-    .text = "The first five settings are for jobs whose push does not give them.\n"
-            "A change holds on all nodes within a second, for jobs pushed from then on. A\n"
-            "setting that is not set comes from the node's configuration, or is built in:\n"
-            "FROM tells which. Without a TOPIC, show lists those that have settings or are\n"
-            "paused.\n",
-    .choices = choices,
-    .settings = setting_rows,
-    .words_min = 1,
-    .words_max = WORDS_ANY,
-    .run = run,
-};
 
 /* topics: all of them, with how many jobs each has; or who scans them. */
 
@@ -273,7 +289,7 @@ static enum ctl_exit show_owners(struct ctl *ctl)
     if (end == CTL_DONE && ctl->is_json) {
         output_json(all);
     } else if (end == CTL_DONE) {
-        topics_print_owners(ctl, topics);
+        print_owners(ctl, topics);
         explain(ctl, topics);
         warn_of_unreached(json_object_get(all, "unreached"));
     }
@@ -285,12 +301,9 @@ static enum ctl_exit show_counts(struct ctl *ctl)
 {
     json_t *all = NULL;
     enum ctl_exit end = topics_fetch(ctl, TOPICS_COUNTS, false, &all);
-    json_t *topics = json_object_get(all, "topics");
 
-    if (end == CTL_DONE && ctl->is_json)
-        output_json_and_free(json_pack("{s:O}", "topics", topics));
-    else if (end == CTL_DONE)
-        topics_print(ctl, topics);
+    if (end == CTL_DONE)
+        print_topics(ctl, json_object_get(all, "topics"));
     json_decref(all);
     return end;
 }
@@ -300,7 +313,7 @@ static enum ctl_exit run_topics(struct ctl *ctl, const struct arguments *argumen
     return arguments->own[TOPICS_OWNERS].is_given ? show_owners(ctl) : show_counts(ctl);
 }
 
-static const struct command topics_command = {
+const struct command topics_command = {
     .name = "topics",
     .usage = "",
     .summary = "list all topics with their jobs, or with who scans them",
@@ -328,10 +341,8 @@ static enum ctl_exit show_topics(struct ctl *ctl, const struct arguments *argume
         if (end == CTL_DONE && json_array_append_new(topics, topic))
             abort();
     }
-    if (end == CTL_DONE && ctl->is_json)
-        output_json_and_free(json_pack("{s:O}", "topics", topics));
-    else if (end == CTL_DONE)
-        topics_print(ctl, topics);
+    if (end == CTL_DONE)
+        print_topics(ctl, topics);
     json_decref(topics);
     return end;
 }
@@ -404,99 +415,11 @@ static enum ctl_exit run_stats(struct ctl *ctl, const struct arguments *argument
     return arguments->word_count ? show_topics(ctl, arguments) : show_total(ctl);
 }
 
-static const struct command stats_command = {
+const struct command stats_command = {
     .name = "stats",
     .usage = "[TOPIC...]",
     .summary = "count jobs, in some topics or in all together",
     .text = "Without a TOPIC the sums over all topics are shown.\n",
     .words_max = WORDS_ANY,
     .run = run_stats,
-};
-
-/* pause and resume: a topic hands out nothing for a while; pushing goes on. */
-
-enum { FOR, UNTIL };
-
-static const struct option_row pause_options[] = {
-    [FOR] = {"for", 'f', OPTION_DURATION, "DURATION", "for so long from now", 1, YEARS_10_MS,
-             .member = "for_ms"},
-    [UNTIL] = {"until", 0, OPTION_MOMENT, "TIME",
-               "until '2026-12-01 09:00' (local), RFC 3339, or ms", .member = "until_ms"},
-    {0},
-};
-
-static void show(const struct ctl *ctl, const char *topic, const json_t *answer)
-{
-    int64_t until_ms = output_number(answer, "paused_until_ms", 0);
-    struct buf text = BUF_INIT;
-
-    if (ctl->is_json) {
-        output_json(answer);
-        return;
-    }
-    buf_add_text(&text, json_is_true(json_object_get(answer, "paused")) ? "paused" : "resumed");
-    if (until_ms) {
-        buf_add_text(&text, " until ");
-        moment_print(&text, until_ms);
-    }
-    output_done(topic, buf_text(&text));
-    buf_fini(&text);
-}
-
-static enum ctl_exit ask_pause(struct ctl *ctl, const char *path, const char *topic,
-                               json_t *body)
-{
-    struct request request;
-    json_t *answer = NULL;
-    enum ctl_exit end;
-
-    request_init(&request, "POST", path, topic);
-    request.body = body;
-    request.expects = "paused";
-    request.advice = setting_advice;
-    end = request_ask(ctl, &request, topic, &answer);
-    if (end == CTL_DONE)
-        show(ctl, topic, answer);
-    json_decref(answer);
-    return end;
-}
-
-static enum ctl_exit run_pause(struct ctl *ctl, const struct arguments *arguments)
-{
-    const struct option_value *own = arguments->own;
-
-    if (own[FOR].is_given && own[UNTIL].is_given)
-        return ctl_misused("pause: --for and --until exclude each other");
-    return ask_pause(ctl, "/v1/topics/%/pause", arguments->words[0],
-                     options_json(pause_options, arguments));
-}
-
-static enum ctl_exit run_resume(struct ctl *ctl, const struct arguments *arguments)
-{
-    return ask_pause(ctl, "/v1/topics/%/resume", arguments->words[0], NULL);
-}
-
-static const struct command pause_command = {
-    .name = "pause",
-    .usage = "TOPIC",
-    .summary = "hand out no job of a topic, for a while or until resumed",
-    .text = "Pushing goes on, and jobs become ready; consumers wait as if there were none.\n"
-            "Jobs that were handed out before are not touched.\n",
-    .options = pause_options,
-    .words_min = 1,
-    .words_max = 1,
-    .run = run_pause,
-};
-
-static const struct command resume_command = {
-    .name = "resume",
-    .usage = "TOPIC",
-    .summary = "end a topic's pause",
-    .words_min = 1,
-    .words_max = 1,
-    .run = run_resume,
-};
-
-const struct command *const topics_commands[] = {
-    &topics_command, &stats_command, &topic_command, &pause_command, &resume_command, NULL,
 };

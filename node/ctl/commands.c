@@ -1,45 +1,32 @@
 #include "node/ctl/commands.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/build.h"
 #include "node/ctl/output.h"
 
-static const struct command version_command;
-
-static const struct command *const own_commands[] = {
-    &help_command,
-    &completion_command,
-    &version_command,
+/* clang-format off */
+const struct command *const commands[] = {
+    &push_command,
+    &pop_command, &ack_command, &release_command, &touch_command, &bury_command, &tail_command,
+    &cancel_command, &run_command, &reschedule_command, &get_command, &trace_command,
+    &list_command,
+    &kick_command, &purge_command,
+    &topics_command, &stats_command, &topic_command, &pause_command, &resume_command,
+    &status_command, &nodes_command, &check_command, &history_command,
+    &events_command,
+    &switchover_command, &failover_command, &cluster_command, &fence_command, &forget_command,
+    &help_command, &completion_command, &version_command,
     NULL,
 };
-
-/* In the order of the help. */
-static const struct command *const *const files[] = {
-    push_commands,   consume_commands, job_commands,    list_commands,    sweep_commands,
-    topics_commands, nodes_commands,   events_commands, cluster_commands, own_commands,
-};
-
-const struct command *command_at(unsigned i)
-{
-    for (size_t f = 0; f < sizeof(files) / sizeof(files[0]); f++) {
-        for (const struct command *const *at = files[f]; *at; at++) {
-            if (i-- == 0)
-                return *at;
-        }
-    }
-    return NULL;
-}
+/* clang-format on */
 
 const struct command *command_find(const char *name)
 {
-    const struct command *command;
-
-    for (unsigned i = 0; (command = command_at(i)); i++) {
-        if (!strcmp(command->name, name))
-            return command;
+    for (const struct command *const *at = commands; *at; at++) {
+        if (!strcmp((*at)->name, name))
+            return *at;
     }
     return NULL;
 }
@@ -87,15 +74,13 @@ static const char exit_status[] =
 
 void help_print(void)
 {
-    const struct command *command;
-
     fputs("Usage: dueqctl [OPTION]... COMMAND [OPTION]... [WORD]...\n"
           "Jobs and nodes of dueq, the delayed-job queue, from a shell.\n"
           "\n"
           "Commands:\n",
           stdout);
-    for (unsigned i = 0; (command = command_at(i)); i++)
-        printf("  %-*s %s\n", COMMAND_WIDTH, command->name, command->summary);
+    for (const struct command *const *at = commands; *at; at++)
+        printf("  %-*s %s\n", COMMAND_WIDTH, (*at)->name, (*at)->summary);
     fputs("\nOptions, in front of a command or behind it:\n", stdout);
     print_options(options_common);
     fputs("\nOptions instead of a command:\n", stdout);
@@ -165,7 +150,7 @@ const struct command help_command = {
     .run = run_help,
 };
 
-static const struct command version_command = {
+const struct command version_command = {
     .name = "version",
     .usage = "",
     .summary = "print the version of this program",

@@ -1,10 +1,12 @@
 /* The table of commands. To add one: its functions and its struct in the cmd_*.c of commands
- * like it, and its line in the list at the end of that file; a section in doc/man/dueqctl.1, in
- * the same order; a test in itests/features/dueqctl/test_dueqctl_*.py. Help and completion are
- * made of the table: they complete commands, options, and those words that `choices` and
- * `settings` list. */
+ * like it, its name below and in commands.c; a section in doc/man/dueqctl.1, in the same order;
+ * a test in itests/features/dueqctl/test_dueqctl_*.py. Help and completion are made of the
+ * table: they complete commands, options, and those words that `choices` and `settings` list.
+ */
 #ifndef DUEQ_NODE_CTL_COMMANDS_H
 #define DUEQ_NODE_CTL_COMMANDS_H
+
+#include <jansson.h>
 
 #include "node/ctl/ctl.h"
 #include "node/ctl/options.h"
@@ -28,20 +30,22 @@ struct command {
     enum ctl_exit (*run)(struct ctl *ctl, const struct arguments *arguments);
 };
 
-/* Those of a file; each list ends with NULL. */
-extern const struct command *const push_commands[];
-extern const struct command *const consume_commands[];
-extern const struct command *const job_commands[];
-extern const struct command *const list_commands[];
-extern const struct command *const sweep_commands[];
-extern const struct command *const topics_commands[];
-extern const struct command *const nodes_commands[];
-extern const struct command *const events_commands[];
-extern const struct command *const cluster_commands[];
-extern const struct command help_command, completion_command, topic_command;
+extern const struct command push_command, pop_command, ack_command, release_command,
+    touch_command, bury_command, tail_command, cancel_command, run_command, reschedule_command,
+    get_command, trace_command, list_command, kick_command, purge_command, topics_command,
+    stats_command, topic_command, pause_command, resume_command, status_command, nodes_command,
+    check_command, history_command, events_command, switchover_command, failover_command,
+    cluster_command, fence_command, forget_command, help_command, completion_command,
+    version_command;
 
-/* In the order of the help, from 0 on; NULL: there are no more. */
-const struct command *command_at(unsigned i);
+/* All of them, in the order of the help; NULL ends them. */
+extern const struct command *const commands[];
+
+/* cmd_job.c: something done to jobs by their ids. The first word is the topic; the others are
+ * ids, or '-' for ids in lines of stdin. DELETEs the jobs, or POSTs to the path that has the
+ * command's name. `body` is taken over; with a body people are told the answer's due_ms. */
+enum ctl_exit each_run(struct ctl *ctl, const struct arguments *arguments, const char *method,
+                       json_t *body);
 
 /* NULL: there is none. */
 const struct command *command_find(const char *name);

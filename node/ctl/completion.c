@@ -135,10 +135,8 @@ static void offer(struct cut cut, const char *front, const char *name, const cha
 
 static void offer_commands(struct cut cut)
 {
-    const struct command *command;
-
-    for (unsigned i = 0; (command = command_at(i)); i++)
-        offer(cut, "", command->name, "", command->summary);
+    for (const struct command *const *at = commands; *at; at++)
+        offer(cut, "", (*at)->name, "", (*at)->summary);
 }
 
 static void offer_options(const struct typed *t, struct cut cut)

@@ -2,15 +2,11 @@
  *
  *   main.c        the command line, from left to right
  *   commands.c    the table of commands, and help; commands.h says how to add one
- *   cmd_*.c       commands that are alike
+ *   cmd_*.c       commands that are alike; a header where other commands need some of that
  *   options.c     option tables: parsing; commands.c prints the same tables
  *   completion.c  scripts for shells, and the words of the tables that the scripts ask for
  *   request.c     HTTP, through libcurl: a request of the API, its answer, what went wrong
  *   output.c      what commands show alike: jobs, topics, JSON, errors, progress
- *   each.c        commands that do something to jobs by their ids
- *   cluster.c     the cluster's page
- *   topics.c      topics, one or all of them
- *   settings.c    values in words and in JSON: of options, and of a topic's settings
  *   input.c       lines that are read, and Ctrl-C
  *   times.c, text.c, table.c    words and columns, pure
  */

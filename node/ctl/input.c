@@ -15,7 +15,8 @@
 #define INPUT_LINE_MAX ((size_t)64 << 20)
 
 static volatile sig_atomic_t caught; /* the signal's number */
-static int ends[2] = {-1, -1};       /* a pipe: a signal that comes just before poll() shows */
+static int ends[2] = {-1, -1};       /* a pipe: a signal that comes just before poll() shows;
+-1 without interrupt_catch() */
 
 static void note(int number)
 {
@@ -57,12 +58,6 @@ void interrupt_catch(void)
 bool interrupt_is_caught(void)
 {
     return caught != 0;
-}
-
-/* Readable once a signal was noted, to be waited for; -1 without interrupt_catch(). */
-static int interrupt_fd(void)
-{
-    return ends[0];
 }
 
 void interrupt_end(void)
@@ -150,8 +145,7 @@ void lines_fini(struct lines *lines)
 /* True: there is something to read, or an end. */
 static bool wait_for_some(int fd, bool may_wait)
 {
-    struct pollfd p[] = {{.fd = fd, .events = POLLIN},
-                         {.fd = interrupt_fd(), .events = POLLIN}};
+    struct pollfd p[] = {{.fd = fd, .events = POLLIN}, {.fd = ends[0], .events = POLLIN}};
 
     while (poll(p, 2, may_wait ? -1 : 0) < 0 && errno == EINTR)
         ;

@@ -190,6 +190,14 @@ void output_json(const json_t *value)
     free(text);
 }
 
+void output_item(bool *has_items, const json_t *value)
+{
+    if (*has_items)
+        putchar(',');
+    *has_items = true;
+    output_json(value);
+}
+
 void output_json_and_free(json_t *value)
 {
     output_json(value);
@@ -211,11 +219,21 @@ struct bytes output_text(const json_t *object, const char *name)
                                  : BYTES("");
 }
 
-void output_body(const json_t *job, struct buf *to)
+/* As bytes, whichever way it travelled. */
+static void add_body(struct buf *to, const json_t *job)
 {
     if (!json_is_string(json_object_get(job, "body_base64")) ||
         !text_from_base64(to, output_text(job, "body_base64")))
         buf_add_bytes(to, output_text(job, "body"));
+}
+
+void output_body(const json_t *job)
+{
+    struct buf body = BUF_INIT;
+
+    add_body(&body, job);
+    fwrite(body.at, 1, body.len, stdout);
+    buf_fini(&body);
 }
 
 /* ---- objects ---- */
@@ -384,7 +402,7 @@ void output_job(const struct ctl *ctl, const json_t *job)
         if (value)
             add_member(&table, ctl, "", names[i], value);
     }
-    output_body(job, &body);
+    add_body(&body, job);
     table_add_text(&table, "body");
     table_add(&table, buf_bytes(&body));
     table_print(&table, stdout);

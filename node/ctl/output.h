@@ -79,14 +79,17 @@ bool output_flush(void);
 void output_json(const json_t *value);
 void output_json_and_free(json_t *value);
 
+/* The same as an item of a list that is printed as it comes; `has_items`: false at first. */
+void output_item(bool *has_items, const json_t *value);
+
 /* The member of an object; `otherwise` where it is missing, null or no whole number. */
 int64_t output_number(const json_t *object, const char *name, int64_t otherwise);
 
 /* The same for a string: empty where it is none. Terminated, borrowed from the object. */
 struct bytes output_text(const json_t *object, const char *name);
 
-/* Adds the body of the API's job, as bytes, whichever way it travelled. */
-void output_body(const json_t *job, struct buf *to);
+/* Prints the body of the API's job, byte for byte. */
+void output_body(const json_t *job);
 
 /* The API's job for people, a member a line. */
 void output_job(const struct ctl *ctl, const json_t *job);

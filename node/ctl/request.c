@@ -8,29 +8,7 @@
 #include <string.h>
 
 #include "node/ctl/output.h"
-
-enum client_outcome {
-    CLIENT_ANSWERED, /* whatever the answer says */
-    CLIENT_NOT_SENT, /* no connection: the node has seen nothing */
-    CLIENT_LOST,     /* sent, at least in part, and not answered */
-};
-
-struct client_request {
-    const char *method;
-    const char *path;   /* with its query, encoded */
-    struct bytes body;  /* empty: none */
-    bool is_write;      /* changes something: never sent twice */
-    int64_t connect_ms; /* time for the connection, */
-    int64_t answer_ms;  /* and for everything */
-};
-
-struct client_reply {
-    enum client_outcome outcome;
-    int code;              /* of an answer */
-    int64_t retry_after_s; /* 0: the answer says nothing of it */
-    struct buf body;
-    char why[256]; /* no answer: the reason */
-};
+#include "node/ctl/times.h"
 
 #define REPLY_MAX ((size_t)1 << 30)
 
@@ -40,11 +18,16 @@ struct client {
     char *where; /* the same without user and password */
 };
 
-/* A request on its way. */
+/* A request on its way, and what came of it. */
 struct transfer {
-    const struct client_request *request;
-    struct client_reply *reply;
-    bool is_sent; /* a connection was there, and the request was given to it */
+    const struct request *request;
+    const char *body;      /* JSON; "": none */
+    bool is_sent;          /* a connection was there, and the request was given to it */
+    bool is_answered;      /* whatever the answer says */
+    int code;              /* of the answer */
+    int64_t retry_after_s; /* 0: the answer says nothing of it */
+    struct buf reply;
+    char why[CURL_ERROR_SIZE]; /* no answer: the reason */
 };
 
 static void *must(void *p)
@@ -159,9 +142,9 @@ static size_t on_body(char *at, size_t size, size_t count, void *arg)
     struct transfer *t = arg;
     size_t len = size * count;
 
-    if (t->reply->body.len + len > REPLY_MAX)
+    if (t->reply.len + len > REPLY_MAX)
         return 0;
-    buf_add(&t->reply->body, at, len);
+    buf_add(&t->reply, at, len);
     return len;
 }
 
@@ -171,9 +154,12 @@ static size_t on_body(char *at, size_t size, size_t count, void *arg)
             abort(); /* this libcurl lacks it: ours */ \
     } while (0)
 
-static void set_up(CURL *curl, struct transfer *t, const char *url, struct curl_slist *headers)
+static void set_up(const struct ctl *ctl, struct transfer *t, const char *url,
+                   struct curl_slist *headers)
 {
-    const struct client_request *request = t->request;
+    const struct request *request = t->request;
+    CURL *curl = ctl->client->curl;
+    size_t len = strlen(t->body);
 
     curl_easy_reset(curl);
     SET(curl, CURLOPT_URL, url);
@@ -184,69 +170,62 @@ static void set_up(CURL *curl, struct transfer *t, const char *url, struct curl_
     SET(curl, CURLOPT_USERAGENT, "dueqctl/" DUEQ_VERSION);
     SET(curl, CURLOPT_HTTPHEADER, headers);
     SET(curl, CURLOPT_CUSTOMREQUEST, request->method);
-    SET(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)request->connect_ms);
-    SET(curl, CURLOPT_TIMEOUT_MS, (long)request->answer_ms);
+    SET(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)ctl->timeout_ms);
+    SET(curl, CURLOPT_TIMEOUT_MS, (long)(ctl->timeout_ms + request->wait_ms));
     SET(curl, CURLOPT_TCP_KEEPALIVE, 1L); /* a node that vanished ends a long wait */
     SET(curl, CURLOPT_PREREQFUNCTION, on_connected);
     SET(curl, CURLOPT_PREREQDATA, t);
     SET(curl, CURLOPT_WRITEFUNCTION, on_body);
     SET(curl, CURLOPT_WRITEDATA, t);
-    SET(curl, CURLOPT_ERRORBUFFER, t->reply->why);
-    if (request->body.len || !strcmp(request->method, "POST")) {
-        SET(curl, CURLOPT_POSTFIELDS, request->body.len ? request->body.at : "");
-        SET(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.len);
+    SET(curl, CURLOPT_ERRORBUFFER, t->why);
+    if (len || !strcmp(request->method, "POST")) {
+        SET(curl, CURLOPT_POSTFIELDS, t->body);
+        SET(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
     }
 }
 
 /* For a failed connection libcurl repeats the address, and says less than errno. */
-static void add_reason(CURL *curl, CURLcode result, struct client_reply *reply)
+static void add_reason(CURL *curl, CURLcode result, struct transfer *t)
 {
     long number = 0;
 
     if (result == CURLE_COULDNT_CONNECT)
         curl_easy_getinfo(curl, CURLINFO_OS_ERRNO, &number);
     if (number)
-        snprintf(reply->why, sizeof(reply->why), "%s", strerror((int)number));
-    else if (!*reply->why)
-        snprintf(reply->why, sizeof(reply->why), "%s", curl_easy_strerror(result));
+        snprintf(t->why, sizeof(t->why), "%s", strerror((int)number));
+    else if (!*t->why)
+        snprintf(t->why, sizeof(t->why), "%s", curl_easy_strerror(result));
 }
 
 static void conclude(CURL *curl, CURLcode result, struct transfer *t)
 {
-    struct client_reply *reply = t->reply;
     curl_off_t retry_after = 0;
     long code = 0;
 
-    if (result) {
-        reply->outcome = t->is_sent ? CLIENT_LOST : CLIENT_NOT_SENT;
-        add_reason(curl, result, reply);
+    t->is_answered = result == CURLE_OK;
+    if (!t->is_answered) {
+        add_reason(curl, result, t);
         return;
     }
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &code);
     curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &retry_after);
-    reply->outcome = CLIENT_ANSWERED;
-    reply->code = (int)code;
-    reply->retry_after_s = retry_after;
+    t->code = (int)code;
+    t->retry_after_s = retry_after;
 }
 
-/* `reply` is initialized here; its body is the caller's. */
-static void client_call(struct client *client, const struct client_request *request,
-                        struct client_reply *reply)
+static void run(const struct ctl *ctl, struct transfer *t)
 {
-    struct transfer t = {.request = request, .reply = reply};
     struct curl_slist *headers = NULL;
     struct buf url = BUF_INIT;
     CURLcode result;
 
-    _Static_assert(sizeof(reply->why) >= CURL_ERROR_SIZE, "room for libcurl's reasons");
-    *reply = (struct client_reply){.body = BUF_INIT};
-    buf_printf(&url, "%s%s", client->base, request->path);
+    buf_printf(&url, "%s%s", ctl->client->base, buf_text((struct buf *)&t->request->path));
     /* Waiting for "100 Continue" costs a second where a proxy does not send it. */
     headers = must(curl_slist_append(NULL, "Expect:"));
     must(curl_slist_append(headers, "Content-Type: application/json"));
-    set_up(client->curl, &t, buf_text(&url), headers);
-    result = curl_easy_perform(client->curl);
-    conclude(client->curl, result, &t);
+    set_up(ctl, t, buf_text(&url), headers);
+    result = curl_easy_perform(ctl->client->curl);
+    conclude(ctl->client->curl, result, t);
     curl_slist_free_all(headers);
     buf_fini(&url);
 }
@@ -312,19 +291,19 @@ void request_add_query_number(struct request *r, const char *name, int64_t value
 }
 
 static void fail_unanswered(struct failure *failure, const struct ctl *ctl,
-                            const struct request *r, const struct client_reply *reply)
+                            const struct transfer *t)
 {
-    const char *where = client_where(ctl->client);
+    const char *where = ctl->client->where;
 
-    if (reply->outcome == CLIENT_NOT_SENT)
+    if (!t->is_sent)
         failure_set(failure, CTL_UNREACHABLE, "unreachable", "no connection to %s: %s", where,
-                    reply->why);
-    else if (r->is_write)
+                    t->why);
+    else if (t->request->is_write)
         failure_set(failure, CTL_UNKNOWN, "unknown",
-                    "%s did not answer (%s): it may have happened", where, reply->why);
+                    "%s did not answer (%s): it may have happened", where, t->why);
     else
         failure_set(failure, CTL_UNREACHABLE, "unreachable", "%s did not answer: %s", where,
-                    reply->why);
+                    t->why);
 }
 
 /* An answer that is not the API's: from a proxy, or from another server altogether. */
@@ -340,18 +319,17 @@ static void fail_foreign(struct failure *failure, const struct ctl *ctl,
                 : is_away         ? CTL_UNREACHABLE
                                   : CTL_REFUSED,
                 word, "%s answered with status %d, and not in the API's words%s",
-                client_where(ctl->client), code,
-                may_have_happened ? ": it may have happened" : "");
+                ctl->client->where, code, may_have_happened ? ": it may have happened" : "");
 }
 
 /* 204 and its like have no body; the others are an object. */
-static bool read_answer(const struct client_reply *reply, json_t **answer)
+static bool read_answer(const struct transfer *t, json_t **answer)
 {
-    if (reply->body.len == 0) {
+    if (t->reply.len == 0) {
         *answer = NULL;
-        return reply->code == 204;
+        return t->code == 204;
     }
-    *answer = json_loadb(reply->body.at, reply->body.len, JSON_ALLOW_NUL, NULL);
+    *answer = json_loadb(t->reply.at, t->reply.len, JSON_ALLOW_NUL, NULL);
     return json_is_object(*answer);
 }
 
@@ -361,21 +339,20 @@ static bool is_expected(const struct request *r, const json_t *answer)
     return r->expects ? json_object_get(answer, r->expects) != NULL : !answer;
 }
 
-static void judge(const struct ctl *ctl, const struct request *r,
-                  const struct client_reply *reply, json_t **answer, struct failure *failure)
+static void judge(const struct ctl *ctl, const struct transfer *t, json_t **answer,
+                  struct failure *failure)
 {
-    const json_t *error;
-    bool is_good;
+    const struct request *r = t->request;
+    bool is_good = read_answer(t, answer);
+    const json_t *error = json_object_get(*answer, "error");
 
-    is_good = read_answer(reply, answer);
-    error = json_object_get(*answer, "error");
-    if (is_good && reply->code / 100 == 2 && is_expected(r, *answer))
+    if (is_good && t->code / 100 == 2 && is_expected(r, *answer))
         return;
-    if (reply->code >= 400 && failure_is_ours(error, reply->code))
+    if (t->code >= 400 && failure_is_ours(error, t->code))
         failure_read(failure, error);
     else
-        fail_foreign(failure, ctl, r, reply->code);
-    failure->retry_after_s = reply->retry_after_s;
+        fail_foreign(failure, ctl, r, t->code);
+    failure->retry_after_s = t->retry_after_s;
     /* "May have happened" means nothing for a request that changes nothing. */
     if (failure->end == CTL_UNKNOWN && !r->is_write)
         failure->end = CTL_UNREACHABLE;
@@ -408,22 +385,14 @@ static bool tells_of_change(const json_t *answer)
 static void send_it(struct ctl *ctl, const struct request *r, const char *body, json_t **answer,
                     struct failure *failure)
 {
-    struct client_request request = {
-        .method = r->method,
-        .path = buf_text((struct buf *)&r->path),
-        .body = bytes_of_text(body),
-        .is_write = r->is_write,
-        .connect_ms = ctl->timeout_ms,
-        .answer_ms = ctl->timeout_ms + r->wait_ms,
-    };
-    struct client_reply reply;
+    struct transfer t = {.request = r, .body = body, .reply = BUF_INIT};
 
-    client_call(ctl->client, &request, &reply);
-    if (reply.outcome == CLIENT_ANSWERED)
-        judge(ctl, r, &reply, answer, failure);
+    run(ctl, &t);
+    if (t.is_answered)
+        judge(ctl, &t, answer, failure);
     else
-        fail_unanswered(failure, ctl, r, &reply);
-    buf_fini(&reply.body);
+        fail_unanswered(failure, ctl, &t);
+    buf_fini(&t.reply);
 }
 
 enum ctl_exit request_send(struct ctl *ctl, struct request *r, json_t **answer,
@@ -457,4 +426,67 @@ enum ctl_exit request_ask(struct ctl *ctl, struct request *r, const char *what, 
     return request_send(ctl, r, answer, &failure) == CTL_DONE
                ? CTL_DONE
                : failure_tell(ctl, &failure, what);
+}
+
+/* ---- options in the API's form ---- */
+
+static void set_new(json_t *object, const char *name, json_t *value)
+{
+    if (json_object_set_new(object, name, value))
+        abort();
+}
+
+static void set_number(json_t *object, const char *name, int64_t number)
+{
+    if (number)
+        set_new(object, name, json_integer(number));
+}
+
+/* Its text was found good. */
+static json_t *backoff_json(const char *text)
+{
+    struct backoff b = {.kind = "none"};
+    json_t *object = json_object();
+
+    if (!backoff_parse(text, &b))
+        abort();
+    set_new(object, "kind", json_string(b.kind));
+    set_number(object, "base_ms", b.base_ms);
+    set_number(object, "cap_ms", b.cap_ms);
+    set_number(object, "jitter_percent", b.jitter_percent);
+    return object;
+}
+
+json_t *option_json(const struct option_row *row, const struct option_value *value)
+{
+    switch (row->kind) {
+    case OPTION_FLAG:
+        return json_true();
+    case OPTION_TEXT:
+    case OPTION_FILE:
+    case OPTION_CHOICE:
+    case OPTION_CHOICES:
+        return json_string(value->text);
+    case OPTION_SWITCH:
+        return json_boolean(value->number);
+    case OPTION_BACKOFF:
+        return backoff_json(value->text);
+    case OPTION_COUNT:
+    case OPTION_DURATION:
+    case OPTION_MOMENT:
+    case OPTION_PAST:
+        break;
+    }
+    return json_integer(value->number);
+}
+
+json_t *options_json(const struct option_row *rows, const struct arguments *arguments)
+{
+    json_t *object = json_object();
+
+    for (size_t i = 0; rows && rows[i].name; i++) {
+        if (rows[i].member && arguments->own[i].is_given)
+            set_new(object, rows[i].member, option_json(&rows[i], &arguments->own[i]));
+    }
+    return object;
 }

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "node/ctl/ctl.h"
+#include "node/ctl/options.h"
 #include "node/ctl/output.h"
 
 /* HTTP, one request at a time, on a connection that is kept. libcurl does the work: it tries
@@ -55,5 +56,11 @@ enum ctl_exit request_send(struct ctl *ctl, struct request *r, json_t **answer,
  * unless NULL, stands in front of the message. */
 enum ctl_exit request_ask(struct ctl *ctl, struct request *r, const char *what,
                           json_t **answer);
+
+/* The API's form of an option's value; the caller's. */
+json_t *option_json(const struct option_row *row, const struct option_value *value);
+
+/* All that were given, of the options of `rows` that have a member; the caller's. */
+json_t *options_json(const struct option_row *rows, const struct arguments *arguments);
 
 #endif

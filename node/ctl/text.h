@@ -1,4 +1,4 @@
-/* Bytes as text that is safe to show, and as text that JSON can carry. Pure.
+/* Bytes as text that is safe to show, and from text that JSON has carried. Pure.
  *
  * Text from a node was written by strangers. A terminal would obey its control characters, so
  * they are shown in escaped form: \n, \x1b, \u202e.
@@ -25,8 +25,6 @@ void text_number(struct buf *to, int64_t n, bool is_grouped);
 
 /* UTF-8 without NUL? Such a body travels as it is, any other as base64. */
 bool text_is_plain(struct bytes from);
-
-void text_to_base64(struct buf *to, struct bytes from);
 
 /* False, and `to` as it was, when it is no padded base64. */
 bool text_from_base64(struct buf *to, struct bytes from);

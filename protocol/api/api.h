@@ -60,4 +60,7 @@ extern const struct http_app api_app;
 const struct cluster_status *api_cluster_read(const struct api *api,
                                               struct cluster_status *room);
 
+/* The store as it is now; zero where the node tells nothing of it. */
+struct store_numbers api_read_store(const struct api *api);
+
 #endif

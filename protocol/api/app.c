@@ -1,7 +1,6 @@
 #include "protocol/api/api.h"
 
-#include <inttypes.h>
-
+#include "node/store/op.h"
 #include "protocol/api/encode.h"
 #include "protocol/api/handlers.h"
 
@@ -12,12 +11,15 @@ static const struct route routes[] = {
         .query = {"state", "limit", "cursor"}},
     {"POST", BYTES("/v1/topics/{topics}/pop"), api_pop, .body = ROUTE_SMALL_BODY,
         .query = {"count", "wait_ms", "ttr_ms"}},
-    {"POST", BYTES("/v1/topics/{topic}/jobs/{id}/ack"), api_ack, .body = ROUTE_SMALL_BODY},
+    {"POST", BYTES("/v1/topics/{topic}/jobs/{id}/ack"), api_lease, .body = ROUTE_SMALL_BODY,
+        .what = OP_ACK},
     {"POST", BYTES("/v1/topics/{topic}/ack"), api_ack_all, .body = ROUTE_JOBS_BODY},
-    {"POST", BYTES("/v1/topics/{topic}/jobs/{id}/release"), api_release,
-        .body = ROUTE_SMALL_BODY},
-    {"POST", BYTES("/v1/topics/{topic}/jobs/{id}/touch"), api_touch, .body = ROUTE_SMALL_BODY},
-    {"POST", BYTES("/v1/topics/{topic}/jobs/{id}/bury"), api_bury, .body = ROUTE_SMALL_BODY},
+    {"POST", BYTES("/v1/topics/{topic}/jobs/{id}/release"), api_lease, .body = ROUTE_SMALL_BODY,
+        .what = OP_RELEASE},
+    {"POST", BYTES("/v1/topics/{topic}/jobs/{id}/touch"), api_lease, .body = ROUTE_SMALL_BODY,
+        .what = OP_TOUCH},
+    {"POST", BYTES("/v1/topics/{topic}/jobs/{id}/bury"), api_lease, .body = ROUTE_SMALL_BODY,
+        .what = OP_BURY},
     {"GET", BYTES("/v1/topics/{topic}/jobs/{id}"), api_get, .body = ROUTE_NO_BODY},
     {"DELETE", BYTES("/v1/topics/{topic}/jobs/{id}"), api_cancel, .body = ROUTE_SMALL_BODY},
     {"POST", BYTES("/v1/topics/{topic}/jobs/{id}/run"), api_run, .body = ROUTE_SMALL_BODY},
@@ -29,8 +31,10 @@ static const struct route routes[] = {
         .query = {"limit"}},
 
     {"GET", BYTES("/v1/topics/{topic}"), api_stats, .body = ROUTE_NO_BODY},
-    {"POST", BYTES("/v1/topics/{topic}/kick"), api_kick, .body = ROUTE_SMALL_BODY},
-    {"POST", BYTES("/v1/topics/{topic}/purge"), api_purge, .body = ROUTE_SMALL_BODY},
+    {"POST", BYTES("/v1/topics/{topic}/kick"), api_sweep, .body = ROUTE_SMALL_BODY,
+        .what = OP_KICK},
+    {"POST", BYTES("/v1/topics/{topic}/purge"), api_sweep, .body = ROUTE_SMALL_BODY,
+        .what = OP_PURGE},
     {"POST", BYTES("/v1/topics/{topic}/pause"), api_pause, .body = ROUTE_SMALL_BODY},
     {"POST", BYTES("/v1/topics/{topic}/resume"), api_resume, .body = ROUTE_SMALL_BODY},
     {"GET", BYTES("/v1/topics/{topic}/settings"), api_get_settings, .body = ROUTE_NO_BODY},
@@ -46,10 +50,13 @@ static const struct route routes[] = {
     {"GET", BYTES("/v1/cluster"), api_cluster, .body = ROUTE_NO_BODY},
     {"POST", BYTES("/v1/cluster/switchover"), api_switchover, .body = ROUTE_SMALL_BODY},
     {"POST", BYTES("/v1/cluster/failover"), api_failover, .body = ROUTE_SMALL_BODY},
-    {"POST", BYTES("/v1/cluster/pause"), api_cluster_pause, .body = ROUTE_SMALL_BODY},
-    {"POST", BYTES("/v1/cluster/resume"), api_cluster_resume, .body = ROUTE_SMALL_BODY},
+    {"POST", BYTES("/v1/cluster/pause"), api_cluster_ask, .body = ROUTE_SMALL_BODY,
+        .what = CLUSTER_PAUSE},
+    {"POST", BYTES("/v1/cluster/resume"), api_cluster_ask, .body = ROUTE_SMALL_BODY,
+        .what = CLUSTER_RESUME},
     {"POST", BYTES("/v1/cluster/forget"), api_forget, .body = ROUTE_SMALL_BODY},
-    {"POST", BYTES("/v1/cluster/fence/adopt"), api_fence_adopt, .body = ROUTE_SMALL_BODY},
+    {"POST", BYTES("/v1/cluster/fence/adopt"), api_cluster_ask, .body = ROUTE_SMALL_BODY,
+        .what = CLUSTER_ADOPT},
 
     {"GET", BYTES("/v1/status"), status_get, .body = ROUTE_NO_BODY},
     {"GET", BYTES("/v1/openapi.yaml"), openapi_get, .body = ROUTE_NO_BODY},
@@ -65,17 +72,9 @@ static const struct route routes[] = {
 };
 /* clang-format on */
 
-static void write_error(struct buf *out, enum http_error error, struct bytes message,
-                        int64_t count)
-{
-    buf_add_text(out, "{\"error\":");
-    api_add_error(out, error, message, count);
-    buf_add_char(out, '}');
-}
-
 const struct http_app api_app = {
     .name = "http",
     .routes = routes,
     .route_count = sizeof(routes) / sizeof(*routes),
-    .write_error = write_error,
+    .write_error = api_add_error,
 };

@@ -1,17 +1,18 @@
 #include "protocol/api/call.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "node/queue/queue.h"
 #include "protocol/api/cluster_check.h"
 #include "protocol/api/encode.h"
 #include "protocol/api/api.h"
 #include "protocol/api/handlers.h"
+#include "protocol/json/write.h"
 
 struct call {
     struct op op;
     struct exchange *x;
+    void (*add)(struct buf *out, const struct op *op); /* see api_ask() */
 };
 
 /* Other ranges are checked before; only the store's clock can judge these. */
@@ -29,13 +30,9 @@ static const char *api_text_of(const struct op *op)
 /* Adds nothing where all of the store is away, or the bucket is reached by now. */
 static void describe_bucket(const struct exchange *x, unsigned bucket, struct buf *to)
 {
-    const struct api_node *node = &api_of(x)->node;
-    struct store_numbers n = {.is_up = 0};
-    const struct store_unreached *u;
+    struct store_numbers n = api_read_store(api_of(x));
+    const struct store_unreached *u = n.is_up ? unreached_find(&n, bucket) : NULL;
 
-    if (node->read_store)
-        node->read_store(node->arg, &n);
-    u = n.is_up ? unreached_find(&n, bucket) : NULL;
     if (u)
         buf_printf(to, "bucket %u of the store cannot be used (%s%s%s); nothing happened",
                    bucket, u->address ? u->address : "", u->address && *u->address ? ": " : "",
@@ -73,11 +70,12 @@ static void on_cancel_wait(struct exchange *x)
         queue_abandon(api_of(x)->queue, &call->op);
 }
 
-void api_call(struct exchange *x, const struct op *op, void (*on_done)(struct op *op))
+static void submit(struct exchange *x, const struct op *op, void (*on_done)(struct op *op),
+                   void (*add)(struct buf *out, const struct op *op))
 {
     struct call *call = exchange_keep(x, sizeof(*call));
 
-    *call = (struct call){.op = *op, .x = x};
+    *call = (struct call){.op = *op, .x = x, .add = add};
     call->op.topic = x->topic;
     call->op.client = exchange_client(x);
     call->op.on_done = on_done;
@@ -85,37 +83,61 @@ void api_call(struct exchange *x, const struct op *op, void (*on_done)(struct op
     queue_submit(api_of(x)->queue, &call->op);
 }
 
-void api_on_done_nothing(struct op *op)
+void api_call(struct exchange *x, const struct op *op, void (*on_done)(struct op *op))
 {
-    struct exchange *x = api_done(op);
-
-    if (x)
-        exchange_reply_nothing(x);
+    submit(x, op, on_done, NULL);
 }
 
-void api_refuse(struct exchange *x, enum status status, const struct api_why *why)
+static void on_asked(struct op *op)
 {
-    exchange_reply_error_text(x, http_error_of(status), "%s", why->text);
+    const struct call *call = CONTAINER_OF(op, struct call, op);
+    struct exchange *x = api_done(op);
+    struct buf json = BUF_INIT;
+
+    if (!x)
+        return;
+    if (!call->add) {
+        exchange_reply_nothing(x);
+        return;
+    }
+    call->add(&json, op);
+    exchange_reply_buf(x, 200, &json);
+}
+
+void api_ask(struct exchange *x, const struct op *op,
+             void (*add)(struct buf *out, const struct op *op))
+{
+    submit(x, op, on_asked, add);
+}
+
+bool api_passes(struct exchange *x, enum status status, const struct api_why *why)
+{
+    if (status)
+        exchange_reply_error_text(x, http_error_of(status), "%s", why->text);
+    return status == STATUS_OK;
 }
 
 bool api_read_body(struct exchange *x, struct bytes *value)
 {
     struct api_why why;
-    enum status status = api_decode(x->body, value, &why);
 
-    if (status)
-        api_refuse(x, status, &why);
-    return status == STATUS_OK;
+    return api_passes(x, api_decode(x->body, value, &why), &why);
+}
+
+bool api_read_op(struct exchange *x, struct op *op,
+                 enum status (*decode)(struct bytes object, struct op *op, struct api_why *why))
+{
+    struct bytes object;
+    struct api_why why;
+
+    return api_read_body(x, &object) && api_passes(x, decode(object, op, &why), &why);
 }
 
 bool api_expect_nothing(struct exchange *x)
 {
     struct api_why why;
-    enum status status = api_decode_nothing(x->body, &why);
 
-    if (status)
-        api_refuse(x, status, &why);
-    return status == STATUS_OK;
+    return api_passes(x, api_decode_nothing(x->body, &why), &why);
 }
 
 /* ---- batch ---- */
@@ -132,7 +154,6 @@ struct batch {
     void (*add)(struct buf *out, const struct op *op);
     struct buf text; /* results, in the order in which they came */
     unsigned count;
-    unsigned count_max;
     unsigned in_flight;
     struct item items[];
 };
@@ -144,8 +165,7 @@ static void finish(struct batch *b)
     buf_reserve(&json, b->text.len + b->count + 16);
     buf_add_text(&json, "{\"results\":[");
     for (unsigned i = 0; i < b->count; i++) {
-        if (i)
-            buf_add_char(&json, ',');
+        json_next(&json);
         buf_add(&json, b->text.at + b->items[i].at, b->items[i].len);
     }
     buf_add_text(&json, "]}");
@@ -153,21 +173,12 @@ static void finish(struct batch *b)
     exchange_reply_buf(b->x, 200, &json);
 }
 
-static struct item *next_item(struct batch *b)
-{
-    struct item *item = &b->items[b->count++];
-
-    assert(b->count <= b->count_max);
-    *item = (struct item){.batch = b}; /* an item without an operation is abandoned as well */
-    return item;
-}
-
 static void add_refusal(struct item *item, enum status status, const char *text)
 {
     struct buf *out = &item->batch->text;
 
     item->at = out->len;
-    api_add_refusal(out, http_error_of(status), bytes_of_text(text));
+    api_add_error(out, http_error_of(status), bytes_of_text(text), HTTP_ERROR_NO_COUNT);
     item->len = out->len - item->at;
 }
 
@@ -198,37 +209,38 @@ static void on_batch_cancel(struct exchange *x)
         queue_abandon(api_of(x)->queue, &b->items[i].op);
 }
 
-void batch_submit(struct batch *b, const struct op *op)
-{
-    struct item *item = next_item(b);
-
-    item->op = *op;
-    item->op.topic = b->x->topic;
-    item->op.client = exchange_client(b->x);
-    item->op.on_done = on_batch_done;
-    b->in_flight++;
-    queue_submit(api_of(b->x)->queue, &item->op);
-}
-
-void batch_refuse(struct batch *b, enum status status, const struct api_why *why)
-{
-    add_refusal(next_item(b), status, why->text);
-}
-
-void batch_end(struct batch *b)
-{
-    if (b->in_flight == 0)
-        finish(b);
-}
-
-struct batch *batch_new(struct exchange *x, unsigned count,
-                        void (*add)(struct buf *out, const struct op *op))
+void api_ask_all(struct exchange *x, enum op_verb verb, struct bytes list, unsigned count,
+                 enum status (*decode)(struct bytes object, struct op *op, struct api_why *why),
+                 void (*add)(struct buf *out, const struct op *op))
 {
     struct batch *b = exchange_keep(x, sizeof(*b) + count * sizeof(b->items[0]));
+    struct json_walk walk = json_walk_into(list);
+    struct bytes object;
 
-    *b = (struct batch){.x = x, .add = add, .count_max = count};
+    *b = (struct batch){.x = x, .add = add};
     x->on_cancel_wait = on_batch_cancel;
-    return b;
+    while (json_walk_element(&walk, &object)) {
+        struct item *item = &b->items[b->count++];
+        struct api_why why;
+        enum status status;
+
+        assert(b->count <= count);
+        /* An operation that was not submitted is abandoned as well. */
+        *item = (struct item){.batch = b,
+                              .op = {.verb = verb,
+                                     .topic = x->topic,
+                                     .client = exchange_client(x),
+                                     .on_done = on_batch_done}};
+        status = decode(object, &item->op, &why);
+        if (status) {
+            add_refusal(item, status, why.text);
+            continue;
+        }
+        b->in_flight++;
+        queue_submit(api_of(x)->queue, &item->op);
+    }
+    if (b->in_flight == 0)
+        finish(b);
 }
 
 bool api_query_word(struct exchange *x, const char *name, const char *const *words,

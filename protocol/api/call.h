@@ -1,12 +1,4 @@
-/* A request that is one operation: handed to the queue, answered with its result.
- *
- *     static void on_found(struct op *op)
- *     {
- *         struct exchange *x = api_done(op);
- *
- *         if (x)
- *             exchange_reply...(x, ..., op->out...);
- *     }
+/* A request that is one operation, or many: handed to the queue, answered with the results.
  *
  * The operation borrows from the exchange. The exchange lives until its answer, which comes
  * after the operation's end, whatever becomes of the client.
@@ -20,7 +12,12 @@
 
 #define API_WAIT_MAX_MS 3600000 /* of a long poll */
 
-/* Submits a copy of `op` with the path's topic. `on_done` comes when it has ended. */
+/* Submits a copy of `op` with the path's topic. Answers 200 with the JSON that `add` writes of
+ * its result; 204 where that is NULL. */
+void api_ask(struct exchange *x, const struct op *op,
+             void (*add)(struct buf *out, const struct op *op));
+
+/* The same for other answers: `on_done` comes when the operation has ended. */
 void api_call(struct exchange *x, const struct op *op, void (*on_done)(struct op *op));
 
 /* Call first in `on_done`. NULL: the operation did not end OK; that was answered, and `op` is
@@ -31,43 +28,31 @@ struct exchange *api_done(struct op *op);
  * text says which one, and why. */
 void api_reply_failure(struct exchange *x, const struct op *op);
 
-/* An `on_done` that answers 204: done, and nothing to say. */
-void api_on_done_nothing(struct op *op);
-
 /* The body, as JSON. False: it is not JSON; that was answered, and the exchange is gone. */
 bool api_read_body(struct exchange *x, struct bytes *value);
+
+/* The inputs of `op`, from the body. False: as above. */
+bool api_read_op(struct exchange *x, struct op *op,
+                 enum status (*decode)(struct bytes object, struct op *op,
+                                       struct api_why *why));
 
 /* Expects no body, or one that says nothing. False: as above. */
 bool api_expect_nothing(struct exchange *x);
 
-/* Answers a request that the codec has refused. */
-void api_refuse(struct exchange *x, enum status status, const struct api_why *why);
+/* Has the codec passed it? False: it has refused it; that was answered, and the exchange is
+ * gone. */
+bool api_passes(struct exchange *x, enum status status, const struct api_why *why);
 
 /* The index of the parameter's value in `words` (NULL: a gap). False: none of them, or not
  * given; that was answered, and the exchange is gone. */
 bool api_query_word(struct exchange *x, const char *name, const char *const *words,
                     unsigned count, unsigned *out);
 
-/* A request of many operations, all in flight together: each succeeds or fails alone. The
- * results are written as they come, in any order; when the last is there, {"results":[...]} has
- * them in the order of the request.
- *
- *   b = batch_new(x, count, add);
- *   batch_submit or batch_refuse, at most `count` times;
- *   batch_end(b);                       x is answered, now or later
- */
-
-struct batch;
-
-/* `add` writes the result of an operation that ended OK. */
-struct batch *batch_new(struct exchange *x, unsigned count,
-                        void (*add)(struct buf *out, const struct op *op));
-
-/* Submits a copy of `op`; its topic is the path's. */
-void batch_submit(struct batch *b, const struct op *op);
-
-/* In place of batch_submit(), for an operation that the codec has refused. */
-void batch_refuse(struct batch *b, enum status status, const struct api_why *why);
-void batch_end(struct batch *b);
+/* A request of many operations, all in flight together: one for each of the `count` objects of
+ * `list`, and each succeeds or fails alone. The results are written by `add` as they come, in
+ * any order; when the last is there, {"results":[...]} has them in the order of the request. */
+void api_ask_all(struct exchange *x, enum op_verb verb, struct bytes list, unsigned count,
+                 enum status (*decode)(struct bytes object, struct op *op, struct api_why *why),
+                 void (*add)(struct buf *out, const struct op *op));
 
 #endif

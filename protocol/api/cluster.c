@@ -7,7 +7,7 @@
 #include "base/list.h"
 #include "node/queue/queue.h"
 #include "protocol/api/call.h"
-#include "protocol/api/cluster_encode.h"
+#include "protocol/api/encode.h"
 #include "protocol/api/handlers.h"
 #include "protocol/api/api.h"
 
@@ -20,21 +20,19 @@ static const struct cluster_port *cluster_of(const struct exchange *x)
 
 void api_cluster(struct exchange *x)
 {
-    const struct api_node *node = &api_of(x)->node;
+    const char *name = api_of(x)->node.name;
     struct cluster_status room;
     const struct cluster_status *status = api_cluster_read(api_of(x), &room);
-    struct store_numbers store = {.is_up = 0};
+    struct store_numbers store = api_read_store(api_of(x));
     struct cluster_report report;
     struct buf json = BUF_INIT;
 
-    if (node->read_store)
-        node->read_store(node->arg, &store);
     if (status)
         cluster_check(status, &report);
     else
         cluster_check_alone(room.refused, &report);
     cluster_check_store(&store, &report);
-    cluster_add_page(&json, node->name ? node->name : "", &room, !status, &report);
+    cluster_add_page(&json, name ? name : "", &room, !status, &report);
     exchange_reply_buf(x, 200, &json);
 }
 
@@ -116,9 +114,7 @@ static bool read_members(struct exchange *x, const struct object_rule *of, unsig
             (!members[i].text.len || members[i].text.len > NODE_NAME_MAX))
             status = api_because(&why, STATUS_BAD_REQUEST, "%s: a node's name is 1 to %d bytes",
                                  of[i].name, NODE_NAME_MAX);
-    if (status)
-        api_refuse(x, status, &why);
-    return status == STATUS_OK;
+    return api_passes(x, status, &why);
 }
 
 void api_switchover(struct exchange *x)
@@ -173,23 +169,8 @@ void api_forget(struct exchange *x)
         exchange_reply_error_text(x, HTTP_ERROR_BAD_REQUEST, "node: missing");
 }
 
-static void submit_plain(struct exchange *x, enum cluster_request kind)
+void api_cluster_ask(struct exchange *x)
 {
     if (api_expect_nothing(x))
-        submit(x, kind, BYTES(""), 0);
-}
-
-void api_cluster_pause(struct exchange *x)
-{
-    submit_plain(x, CLUSTER_PAUSE);
-}
-
-void api_cluster_resume(struct exchange *x)
-{
-    submit_plain(x, CLUSTER_RESUME);
-}
-
-void api_fence_adopt(struct exchange *x)
-{
-    submit_plain(x, CLUSTER_ADOPT);
+        submit(x, (enum cluster_request)x->route->what, BYTES(""), 0);
 }

@@ -170,11 +170,6 @@ void cluster_check_store(const struct store_numbers *n, struct cluster_report *r
 /* Cluster mode: every node whose Redis answers scans, by the same view. None of these findings
  * keeps a failover from succeeding. */
 
-static const char *mode_of(const struct cluster_node *n)
-{
-    return n->mode ? n->mode : "";
-}
-
 /* Moves are atomic, so both modes work side by side; but the leader still moves what is due in
  * all topics, which may be too much for it. */
 static void check_modes(struct check *c)
@@ -184,7 +179,7 @@ static void check_modes(struct check *c)
     for (unsigned i = 0; i < c->s->node_count; i++) {
         const struct cluster_node *n = &c->s->nodes[i];
 
-        if (!n->is_here || !*mode_of(n))
+        if (!n->is_here || !*text_of(n->mode))
             continue;
         if (!first)
             first = n;
@@ -224,7 +219,7 @@ static void check_view(struct check *c)
 
 static bool could_scan(const struct cluster_node *n)
 {
-    return n->is_here && n->is_store_up && !strcmp(mode_of(n), "cluster");
+    return n->is_here && n->is_store_up && !strcmp(text_of(n->mode), "cluster");
 }
 
 static void check_scanner(struct check *c, const struct cluster_node *n)

@@ -1,23 +1,19 @@
-#include "protocol/api/cluster_encode.h"
-
 #include <inttypes.h>
 #include <string.h>
 
+#include "protocol/api/encode.h"
 #include "protocol/json/write.h"
 
 /* ---- the store ---- */
 
 void store_add_weak(struct buf *out, const struct store_numbers *n)
 {
-    bool is_first = true;
-
     buf_add_char(out, '[');
     for (unsigned i = 0; i < n->weak_count; i++) {
         if (!n->weak[i].is_so)
             continue;
-        buf_add_text(out, is_first ? "" : ",");
+        json_next(out);
         json_add_text(out, bytes_of_text(n->weak[i].word));
-        is_first = false;
     }
     buf_add_char(out, ']');
 }
@@ -32,15 +28,12 @@ static void add_finding(struct buf *out, const struct store_weakness *weakness)
 
 static void add_check(struct buf *out, const struct store_numbers *n)
 {
-    bool is_first = true;
-
     buf_add_char(out, '[');
     for (unsigned i = 0; i < n->weak_count; i++) {
         if (!n->weak[i].is_so)
             continue;
-        buf_add_text(out, is_first ? "" : ",");
+        json_next(out);
         add_finding(out, &n->weak[i]);
-        is_first = false;
     }
     buf_add_char(out, ']');
 }
@@ -68,7 +61,7 @@ static void add_masters(struct buf *out, const struct store_numbers *n)
 {
     buf_add_text(out, ",\"masters\":[");
     for (unsigned i = 0; i < n->master_count; i++) {
-        buf_add_text(out, i ? "," : "");
+        json_next(out);
         add_master(out, &n->masters[i]);
     }
     buf_add_char(out, ']');
@@ -76,14 +69,14 @@ static void add_masters(struct buf *out, const struct store_numbers *n)
 
 static void add_group(struct buf *out, const struct store_numbers *n, unsigned first)
 {
-    const char *before = "{\"buckets\":[";
     struct buf message = BUF_INIT;
 
+    buf_add_text(out, "{\"buckets\":[");
     for (unsigned i = first; i < n->unreached_count; i++) {
         if (!unreached_is_same(&n->unreached[first], &n->unreached[i]))
             continue;
-        buf_printf(out, "%s%u", before, n->unreached[i].bucket);
-        before = ",";
+        json_next(out);
+        buf_add_number(out, n->unreached[i].bucket);
     }
     buf_add_char(out, ']');
     json_put_text_or_null(out, ",\"master\":", n->unreached[first].address);
@@ -97,15 +90,12 @@ static void add_group(struct buf *out, const struct store_numbers *n, unsigned f
 
 static void add_unreached(struct buf *out, const struct store_numbers *n)
 {
-    bool is_first = true;
-
     buf_add_text(out, ",\"unreached\":[");
     for (unsigned i = 0; i < n->unreached_count; i++) {
         if (!unreached_is_first(n, i))
             continue;
-        buf_add_text(out, is_first ? "" : ",");
+        json_next(out);
         add_group(out, n, i);
-        is_first = false;
     }
     buf_add_char(out, ']');
 }
@@ -235,14 +225,23 @@ static void add_sharing(struct buf *out, const struct cluster_status *s)
     buf_add_char(out, '}');
 }
 
-static void add_lead(struct buf *out, const struct cluster_status *s)
+static void add_leader(struct buf *out, const struct cluster_status *s)
 {
     json_put_text_or_null(out, ",\"leader\":", s->leader);
-    json_put_number_or_null(
-        out, ",\"leader_epoch\":", s->leader_epoch ? (int64_t)s->leader_epoch : -1);
+    json_put_number_or_null(out, ",\"leader_epoch\":", or_none((int64_t)s->leader_epoch));
+}
+
+static void add_standstill(struct buf *out, const struct cluster_status *s)
+{
     json_put_number_or_null(out, ",\"leaderless_ms\":", s->leaderless_ms);
     json_put_number_or_null(out, ",\"stale_ms\":", s->stale_ms);
     json_put_bool(out, ",\"paused\":", s->is_paused);
+}
+
+static void add_lead(struct buf *out, const struct cluster_status *s)
+{
+    add_leader(out, s);
+    add_standstill(out, s);
     json_put_text_or_null(out, ",\"paused_by\":", s->is_paused ? s->paused_by : "");
     json_put_number_or_null(
         out, ",\"paused_at_ms\":", s->is_paused ? or_none(s->paused_at_wall_ms) : -1);
@@ -276,8 +275,7 @@ static void add_nodes(struct buf *out, const struct cluster_status *s)
 {
     buf_add_text(out, ",\"nodes\":[");
     for (unsigned i = 0; i < s->node_count; i++) {
-        if (i)
-            buf_add_char(out, ',');
+        json_next(out);
         add_node(out, &s->nodes[i]);
     }
     buf_add_char(out, ']');
@@ -289,7 +287,8 @@ static void add_history(struct buf *out, const struct cluster_status *s)
     for (unsigned i = 0; i < s->change_count; i++) {
         const struct cluster_change *c = &s->changes[i];
 
-        json_put_number(out, i ? ",{\"at_ms\":" : "{\"at_ms\":", c->at_wall_ms);
+        json_next(out);
+        json_put_number(out, "{\"at_ms\":", c->at_wall_ms);
         json_put_text_or_null(out, ",\"node\":", c->node);
         json_put_text_or_null(out, ",\"reason\":", c->reason);
         json_put_number(out, ",\"epoch\":", (int64_t)c->epoch);
@@ -305,18 +304,13 @@ static void add_findings(struct buf *out, const struct cluster_report *report)
     for (unsigned i = 0; i < report->count; i++) {
         const struct cluster_finding *f = &report->at[i];
 
-        buf_printf(out, "%s{\"level\":\"%s\"", i ? "," : "", f->is_error ? "error" : "warning");
+        json_next(out);
+        json_put_text(out, "{\"level\":", bytes_of_text(f->is_error ? "error" : "warning"));
         json_put_text_or_null(out, ",\"message\":", f->text);
         json_put_text_or_null(out, ",\"advice\":", f->advice);
         buf_add_char(out, '}');
     }
     buf_add_char(out, ']');
-}
-
-static void add_report(struct buf *out, const struct cluster_report *report)
-{
-    json_put_bool(out, ",\"can_fail_over\":", report->can_fail_over);
-    add_findings(out, report);
 }
 
 void cluster_add_page(struct buf *out, const char *node, const struct cluster_status *s,
@@ -337,29 +331,19 @@ void cluster_add_page(struct buf *out, const char *node, const struct cluster_st
         json_put_text_or_null(out, ",\"role\":", s->may_act ? "leader" : "offline");
         json_put_text_or_null(out, ",\"refused\":", s->refused);
     }
-    add_report(out, report);
+    json_put_bool(out, ",\"can_fail_over\":", report->can_fail_over);
+    add_findings(out, report);
     buf_add_char(out, '}');
-}
-
-/* The finding about ticks, which otherwise only GET /v1/cluster would show. */
-static void add_ticks(struct buf *out, const struct cluster_status *s)
-{
-    struct cluster_report report;
-
-    cluster_check_ticks(s, &report);
-    add_findings(out, &report);
 }
 
 void cluster_add_summary(struct buf *out, const struct cluster_status *s)
 {
+    struct cluster_report ticks; /* which otherwise only GET /v1/cluster would show */
+
     json_put_text(out, "{\"mode\":", bytes_of_text(mode_of(s)));
-    json_put_text_or_null(out, ",\"leader\":", s->leader);
-    json_put_number_or_null(
-        out, ",\"leader_epoch\":", s->leader_epoch ? (int64_t)s->leader_epoch : -1);
+    add_leader(out, s);
     json_put_number_or_null(out, ",\"lease_left_ms\":", s->lease_left_ms);
-    json_put_number_or_null(out, ",\"leaderless_ms\":", s->leaderless_ms);
-    json_put_number_or_null(out, ",\"stale_ms\":", s->stale_ms);
-    json_put_bool(out, ",\"paused\":", s->is_paused);
+    add_standstill(out, s);
     json_put_number_or_null(
         out, ",\"paused_at_ms\":", s->is_paused ? or_none(s->paused_at_wall_ms) : -1);
     json_put_text_or_null(out, ",\"zookeeper\":", s->session);
@@ -368,6 +352,7 @@ void cluster_add_summary(struct buf *out, const struct cluster_status *s)
     json_put_text_or_null(out, ",\"wanted\":", s->wanted);
     add_sharing(out, s);
     add_vip(out, s->vip, true);
-    add_ticks(out, s);
+    cluster_check_ticks(s, &ticks);
+    add_findings(out, &ticks);
     buf_add_char(out, '}');
 }

@@ -20,21 +20,16 @@ static void on_popped(struct pop *pop)
     struct exchange *x = p->x;
     struct buf json = BUF_INIT;
 
-    switch (pop->status) {
-    case STATUS_OK:
+    if (pop->status == STATUS_OK) {
         exchange_carry(x, pop->delivery);
         api_add_popped(&json, pop->topic, pop->jobs, pop->job_count);
-        exchange_reply_json(x, 200, buf_bytes(&json));
-        break;
-    case STATUS_NOT_FOUND:
-    case STATUS_CANCELLED:
+    } else if (pop->status == STATUS_NOT_FOUND || pop->status == STATUS_CANCELLED) {
         api_add_popped(&json, BYTES(""), NULL, 0);
-        exchange_reply_json(x, 200, buf_bytes(&json));
-        break;
-    default:
+    } else {
         exchange_reply_status_error(x, pop->status);
+        return;
     }
-    buf_fini(&json);
+    exchange_reply_buf(x, 200, &json);
 }
 
 static void on_cancel_wait(struct exchange *x)

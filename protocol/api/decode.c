@@ -2,11 +2,74 @@
 
 #include <assert.h>
 
+#include "base/encoding.h"
 #include "node/queue/queue.h"
 #include "protocol/json/read.h"
 
-static enum status api_decode_backoff(struct bytes object, struct backoff *backoff,
-                                      struct api_why *why) MUST_CHECK;
+/* ---- backoff ---- */
+
+enum { BACKOFF_KIND, BACKOFF_BASE, BACKOFF_CAP, BACKOFF_JITTER, BACKOFF_MEMBERS };
+
+static const struct object_rule backoff_rules[BACKOFF_MEMBERS] = {
+    [BACKOFF_KIND] = {.name = "kind", .kind = JSON_KIND_STRING},
+    [BACKOFF_BASE] = OBJECT_NUMBER("base_ms", 1, RULES_BACKOFF_MAX_MS),
+    [BACKOFF_CAP] = OBJECT_NUMBER("cap_ms", 0, RULES_BACKOFF_MAX_MS),
+    [BACKOFF_JITTER] = OBJECT_NUMBER("jitter_percent", 0, 100),
+};
+
+/* Fixed delays do not grow, so they have no cap (0 is none). */
+static enum status check_cap(enum backoff_kind kind, const struct object_member *members,
+                             struct api_why *why)
+{
+    int64_t cap_ms = members[BACKOFF_CAP].number;
+
+    if (cap_ms && kind == BACKOFF_FIXED)
+        return api_because(why, STATUS_OUT_OF_RANGE,
+                           "backoff.cap_ms: not with the kind fixed, which does not grow");
+    if (cap_ms && cap_ms < members[BACKOFF_BASE].number)
+        return api_because(why, STATUS_OUT_OF_RANGE, "backoff.cap_ms: below base_ms");
+    return STATUS_OK;
+}
+
+/* A backoff has a base; the kind "none" has nothing. */
+static enum status check_backoff(enum backoff_kind kind, const struct object_member *members,
+                                 struct api_why *why)
+{
+    if (kind != BACKOFF_NONE && !members[BACKOFF_BASE].is_given)
+        return api_because(why, STATUS_BAD_REQUEST, "backoff.base_ms: missing");
+    for (unsigned i = BACKOFF_BASE; kind == BACKOFF_NONE && i < BACKOFF_MEMBERS; i++)
+        if (members[i].is_given)
+            return api_because(why, STATUS_BAD_REQUEST, "backoff.%s: not with the kind none",
+                               backoff_rules[i].name);
+    return check_cap(kind, members, why);
+}
+
+/* {"kind", "base_ms", "cap_ms", "jitter_percent"}, what stands under "backoff". */
+static enum status decode_backoff(struct bytes object, struct backoff *backoff,
+                                  struct api_why *why)
+{
+    static const char *const kinds[] = {[BACKOFF_NONE] = "none",
+                                        [BACKOFF_FIXED] = "fixed",
+                                        [BACKOFF_EXPONENTIAL] = "exponential"};
+    struct object_member members[BACKOFF_MEMBERS] = {{0}};
+    enum status status =
+        object_read(object, "backoff.", backoff_rules, BACKOFF_MEMBERS, members, why);
+    unsigned kind = BACKOFF_NONE;
+
+    if (!status)
+        status = object_word(members[BACKOFF_KIND].text, "backoff.kind", kinds, 3, &kind, why);
+    if (!status)
+        status = check_backoff((enum backoff_kind)kind, members, why);
+    if (status)
+        return status;
+    *backoff = (struct backoff){
+        .kind = (enum backoff_kind)kind,
+        .base_ms = members[BACKOFF_BASE].number,
+        .cap_ms = members[BACKOFF_CAP].number,
+        .jitter_percent = (unsigned)members[BACKOFF_JITTER].number,
+    };
+    return STATUS_OK;
+}
 
 /* ---- jobs ---- */
 
@@ -70,7 +133,7 @@ static enum status read_body(const struct object_member *members, struct bytes *
                            plain->is_given ? "given twice" : "missing");
     if (plain->is_given)
         *body = plain->text;
-    else if (!json_base64_decode(encoded->text, body))
+    else if (!base64_decode(encoded->text, body))
         return api_because(why, STATUS_BAD_REQUEST,
                            "body_base64: not base64 (the standard alphabet, padded)");
     return STATUS_OK;
@@ -104,7 +167,7 @@ static enum status check_together(const struct object_member *members, struct ap
     return STATUS_OK;
 }
 
-enum status api_decode_push(struct bytes object, struct api_push *push, struct api_why *why)
+enum status api_decode_push(struct bytes object, struct op *op, struct api_why *why)
 {
     struct object_member members[PUSH_MEMBERS] = {{0}};
     enum status status = object_read(object, "", push_rules, PUSH_MEMBERS, members, why);
@@ -117,31 +180,28 @@ enum status api_decode_push(struct bytes object, struct api_push *push, struct a
     if (!status)
         status = read_mode(&members[PUSH_MODE], &mode, why);
     if (!status && members[PUSH_BACKOFF].is_given)
-        status = api_decode_backoff(members[PUSH_BACKOFF].value, &backoff, why);
+        status = decode_backoff(members[PUSH_BACKOFF].value, &backoff, why);
     if (!status)
         status = check_together(members, why);
     if (status)
         return status;
-    *push = (struct api_push){
-        .id = members[PUSH_ID].text,
-        .body = body,
-        .delay_ms = members[PUSH_DELAY].number,
-        .at_ms = members[PUSH_AT].number,
-        .ttr_ms = members[PUSH_TTR].number,
-        .ttl_ms = members[PUSH_TTL].number,
-        .rules = {.priority = (uint32_t)members[PUSH_PRIORITY].number,
-                  .max_tries = (unsigned)members[PUSH_MAX_TRIES].number,
-                  .backoff = backoff},
-        .mode = mode,
-        .given = given_of(members),
-    };
+    op->id = members[PUSH_ID].text;
+    op->in.push.body = body;
+    op->in.push.delay_ms = members[PUSH_DELAY].number;
+    op->in.push.at_ms = members[PUSH_AT].number;
+    op->in.push.ttr_ms = members[PUSH_TTR].number;
+    op->in.push.ttl_ms = members[PUSH_TTL].number;
+    op->in.push.rules.priority = (uint32_t)members[PUSH_PRIORITY].number;
+    op->in.push.rules.max_tries = (unsigned)members[PUSH_MAX_TRIES].number;
+    op->in.push.rules.backoff = backoff;
+    op->in.push.mode = mode;
+    op->in.push.given = given_of(members);
     return STATUS_OK;
 }
 
 /* ---- lists ---- */
 
-static enum status count_items(struct bytes list, const char *what, unsigned *count,
-                               struct api_why *why)
+enum status api_count(struct bytes list, const char *what, unsigned *count, struct api_why *why)
 {
     struct json_walk walk = json_walk_into(list);
     struct bytes item;
@@ -156,11 +216,6 @@ static enum status count_items(struct bytes list, const char *what, unsigned *co
     return STATUS_OK;
 }
 
-enum status api_count_jobs(struct bytes list, unsigned *count, struct api_why *why)
-{
-    return count_items(list, "jobs", count, why);
-}
-
 enum status api_decode_leases(struct bytes object, struct bytes *list, unsigned *count,
                               struct api_why *why)
 {
@@ -171,75 +226,10 @@ enum status api_decode_leases(struct bytes object, struct bytes *list, unsigned 
     if (!status && !leases.is_given)
         status = api_because(why, STATUS_BAD_REQUEST, "leases: missing");
     if (!status)
-        status = count_items(leases.value, "leases", count, why);
+        status = api_count(leases.value, "leases", count, why);
     if (!status)
         *list = leases.value;
     return status;
-}
-
-/* ---- backoff ---- */
-
-enum { BACKOFF_KIND, BACKOFF_BASE, BACKOFF_CAP, BACKOFF_JITTER, BACKOFF_MEMBERS };
-
-static const struct object_rule backoff_rules[BACKOFF_MEMBERS] = {
-    [BACKOFF_KIND] = {.name = "kind", .kind = JSON_KIND_STRING},
-    [BACKOFF_BASE] = OBJECT_NUMBER("base_ms", 1, RULES_BACKOFF_MAX_MS),
-    [BACKOFF_CAP] = OBJECT_NUMBER("cap_ms", 0, RULES_BACKOFF_MAX_MS),
-    [BACKOFF_JITTER] = OBJECT_NUMBER("jitter_percent", 0, 100),
-};
-
-/* Fixed delays do not grow, so they have no cap (0 is none). */
-static enum status check_cap(enum backoff_kind kind, const struct object_member *members,
-                             struct api_why *why)
-{
-    int64_t cap_ms = members[BACKOFF_CAP].number;
-
-    if (cap_ms && kind == BACKOFF_FIXED)
-        return api_because(why, STATUS_OUT_OF_RANGE,
-                           "backoff.cap_ms: not with the kind fixed, which does not grow");
-    if (cap_ms && cap_ms < members[BACKOFF_BASE].number)
-        return api_because(why, STATUS_OUT_OF_RANGE, "backoff.cap_ms: below base_ms");
-    return STATUS_OK;
-}
-
-/* A backoff has a base; the kind "none" has nothing. */
-static enum status check_backoff(enum backoff_kind kind, const struct object_member *members,
-                                 struct api_why *why)
-{
-    if (kind != BACKOFF_NONE && !members[BACKOFF_BASE].is_given)
-        return api_because(why, STATUS_BAD_REQUEST, "backoff.base_ms: missing");
-    for (unsigned i = BACKOFF_BASE; kind == BACKOFF_NONE && i < BACKOFF_MEMBERS; i++)
-        if (members[i].is_given)
-            return api_because(why, STATUS_BAD_REQUEST, "backoff.%s: not with the kind none",
-                               backoff_rules[i].name);
-    return check_cap(kind, members, why);
-}
-
-/* {"kind", "base_ms", "cap_ms", "jitter_percent"}, what stands under "backoff". */
-static enum status api_decode_backoff(struct bytes object, struct backoff *backoff,
-                                      struct api_why *why)
-{
-    static const char *const kinds[] = {[BACKOFF_NONE] = "none",
-                                        [BACKOFF_FIXED] = "fixed",
-                                        [BACKOFF_EXPONENTIAL] = "exponential"};
-    struct object_member members[BACKOFF_MEMBERS] = {{0}};
-    enum status status =
-        object_read(object, "backoff.", backoff_rules, BACKOFF_MEMBERS, members, why);
-    unsigned kind = BACKOFF_NONE;
-
-    if (!status)
-        status = object_word(members[BACKOFF_KIND].text, "backoff.kind", kinds, 3, &kind, why);
-    if (!status)
-        status = check_backoff((enum backoff_kind)kind, members, why);
-    if (status)
-        return status;
-    *backoff = (struct backoff){
-        .kind = (enum backoff_kind)kind,
-        .base_ms = members[BACKOFF_BASE].number,
-        .cap_ms = members[BACKOFF_CAP].number,
-        .jitter_percent = (unsigned)members[BACKOFF_JITTER].number,
-    };
-    return STATUS_OK;
 }
 
 /* ---- the whole body ---- */
@@ -311,16 +301,15 @@ static enum status read_stamp(const struct object_member *proof, int64_t *stamp,
     if (!proof->is_given)
         return api_because(why, STATUS_BAD_REQUEST,
                            "lease: missing (pop gives it with each job)");
-    if (!object_digits(proof->text, &found) || found > JOB_STAMP_MAX)
+    if (!digits_read(proof->text, &found) || found > JOB_STAMP_MAX)
         return api_because(why, STATUS_BAD_REQUEST, "lease: not one that pop gives");
     *stamp = found;
     return STATUS_OK;
 }
 
-enum status api_decode_lease(struct bytes object, enum op_verb verb, struct api_lease *lease,
-                             struct api_why *why)
+enum status api_decode_lease(struct bytes object, struct op *op, struct api_why *why)
 {
-    const struct lease_rules *rules = &lease_rules[verb];
+    const struct lease_rules *rules = &lease_rules[op->verb];
     struct object_member members[2] = {{0}};
     int64_t stamp = 0;
     enum status status;
@@ -331,16 +320,15 @@ enum status api_decode_lease(struct bytes object, enum op_verb verb, struct api_
         status = read_stamp(&members[0], &stamp, why);
     if (status)
         return status;
-    *lease = (struct api_lease){.stamp = stamp};
-    if (verb == OP_RELEASE)
-        lease->delay_ms = members[1].is_given ? members[1].number : -1;
-    if (verb == OP_TOUCH)
-        lease->ttr_ms = members[1].number;
+    op->in.lease.stamp = stamp;
+    if (op->verb == OP_RELEASE)
+        op->in.lease.delay_ms = members[1].is_given ? members[1].number : -1;
+    if (op->verb == OP_TOUCH)
+        op->in.lease.ttr_ms = members[1].number;
     return STATUS_OK;
 }
 
-enum status api_decode_one_lease(struct bytes object, struct api_lease *lease,
-                                 struct api_why *why)
+enum status api_decode_one_lease(struct bytes object, struct op *op, struct api_why *why)
 {
     static const struct object_rule rules[] = {LEASE_RULE,
                                                {.name = "id", .kind = JSON_KIND_STRING}};
@@ -352,14 +340,16 @@ enum status api_decode_one_lease(struct bytes object, struct api_lease *lease,
         status = api_because(why, STATUS_BAD_REQUEST, "id: missing");
     if (!status)
         status = read_stamp(&members[0], &stamp, why);
-    if (!status)
-        *lease = (struct api_lease){.id = members[1].text, .stamp = stamp};
-    return status;
+    if (status)
+        return status;
+    op->id = members[1].text;
+    op->in.lease.stamp = stamp;
+    return STATUS_OK;
 }
 
 /* ---- another time ---- */
 
-enum status api_decode_move(struct bytes object, struct api_move *move, struct api_why *why)
+enum status api_decode_move(struct bytes object, struct op *op, struct api_why *why)
 {
     static const struct object_rule rules[] = {
         OBJECT_NUMBER("delay_ms", 0, QUEUE_DELAY_MAX_MS),
@@ -374,7 +364,8 @@ enum status api_decode_move(struct bytes object, struct api_move *move, struct a
         return api_because(why, STATUS_BAD_REQUEST,
                            "delay_ms: %s (delay_ms or at_ms, one of them)",
                            members[0].is_given ? "not together with at_ms" : "missing");
-    *move = (struct api_move){.delay_ms = members[0].number, .at_ms = members[1].number};
+    op->in.move.delay_ms = members[0].number;
+    op->in.move.at_ms = members[1].number;
     return STATUS_OK;
 }
 
@@ -429,15 +420,14 @@ static enum status read_states(struct bytes list, unsigned *states, struct api_w
     return status;
 }
 
-enum status api_decode_sweep(struct bytes object, enum op_verb verb, struct api_sweep *sweep,
-                             struct api_why *why)
+enum status api_decode_sweep(struct bytes object, struct sweep *sweep, struct api_why *why)
 {
     struct object_member members[SWEEP_MEMBERS] = {{0}};
-    unsigned count = verb == OP_PURGE ? SWEEP_MEMBERS : SWEEP_STATES;
+    unsigned count = sweep->verb == OP_PURGE ? SWEEP_MEMBERS : SWEEP_STATES;
     enum status status = object_read(object, "", sweep_rules, count, members, why);
     unsigned states = 0;
 
-    if (!status && verb == OP_PURGE)
+    if (!status && sweep->verb == OP_PURGE)
         status = read_states(members[SWEEP_STATES].value, &states, why);
     if (status)
         return status;
@@ -445,18 +435,16 @@ enum status api_decode_sweep(struct bytes object, enum op_verb verb, struct api_
         if (members[i].is_given && states & ~(1u << JOB_DEAD))
             return api_because(why, STATUS_BAD_REQUEST, "%s: of dead jobs alone",
                                sweep_rules[i].name);
-    *sweep = (struct api_sweep){
-        .states = states,
-        .limit = (uint64_t)members[SWEEP_LIMIT].number,
-        .since_ms = members[SWEEP_SINCE].number,
-        .before_ms = members[SWEEP_BEFORE].number,
-    };
+    sweep->states = states;
+    sweep->limit = (uint64_t)members[SWEEP_LIMIT].number;
+    sweep->since_ms = members[SWEEP_SINCE].number;
+    sweep->before_ms = members[SWEEP_BEFORE].number;
     return STATUS_OK;
 }
 
 /* ---- pauses ---- */
 
-enum status api_decode_pause(struct bytes object, struct api_pause *pause, struct api_why *why)
+enum status api_decode_pause(struct bytes object, struct op *op, struct api_why *why)
 {
     static const struct object_rule rules[] = {
         OBJECT_NUMBER("for_ms", 1, QUEUE_DELAY_MAX_MS),
@@ -469,10 +457,10 @@ enum status api_decode_pause(struct bytes object, struct api_pause *pause, struc
         return status;
     if (members[0].is_given && members[1].is_given)
         return api_because(why, STATUS_BAD_REQUEST, "for_ms: not together with until_ms");
-    *pause = (struct api_pause){
-        .until_ms = members[1].is_given ? members[1].number : SETTINGS_FOREVER,
-        .for_ms = members[0].number,
-    };
+    op->in.configure.has_pause = true;
+    op->in.configure.pause_ms = members[0].number;
+    op->in.configure.settings.paused_until_ms =
+        members[1].is_given ? members[1].number : SETTINGS_FOREVER;
     return STATUS_OK;
 }
 
@@ -491,38 +479,40 @@ static const struct object_rule setting_rules[SETTING_COUNT] = {
 #undef X
 };
 
-static void take_settings(const struct object_member *members, struct api_settings *to)
+/* The settings that are given, or are null; returns the bits of both. */
+static unsigned take_settings(const struct object_member *members, struct topic_settings *to)
 {
-    *to = (struct api_settings){0};
+    unsigned mask = 0;
+
     for (unsigned i = 0; i < SETTING_COUNT; i++) {
         enum setting_kind kind = setting_kind(i);
 
         if (kind != SETTING_BACKOFFS)
-            setting_set_number(&to->settings, i,
+            setting_set_number(to, i,
                                kind == SETTING_SWITCH ? members[i].is_true : members[i].number);
-        to->mask |= (unsigned)members[i].is_given << i;
-        to->settings.set |= (unsigned)(members[i].is_given && !members[i].is_null) << i;
+        mask |= (unsigned)members[i].is_given << i;
+        to->set |= (unsigned)(members[i].is_given && !members[i].is_null) << i;
     }
+    return mask;
 }
 
-enum status api_decode_settings(struct bytes object, struct api_settings *settings,
-                                struct api_why *why)
+enum status api_decode_settings(struct bytes object, struct op *op, struct api_why *why)
 {
     struct object_member members[SETTING_COUNT] = {{0}};
     enum status status = object_read(object, "", setting_rules, SETTING_COUNT, members, why);
-    struct backoff backoff = {0};
-    struct api_settings found;
+    struct topic_settings settings = {0};
+    unsigned mask;
 
     if (status)
         return status;
-    take_settings(members, &found);
-    if (!found.mask)
+    mask = take_settings(members, &settings);
+    if (!mask)
         return api_because(why, STATUS_BAD_REQUEST, "no setting is given");
-    if (found.settings.set & SETTING_BIT(BACKOFF))
-        status = api_decode_backoff(members[SETTING_BACKOFF].value, &backoff, why);
+    if (settings.set & SETTING_BIT(BACKOFF))
+        status = decode_backoff(members[SETTING_BACKOFF].value, &settings.backoff, why);
     if (status)
         return status;
-    found.settings.backoff = backoff;
-    *settings = found;
+    op->in.configure.settings = settings;
+    op->in.configure.mask = mask;
     return STATUS_OK;
 }

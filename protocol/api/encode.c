@@ -4,11 +4,11 @@
 
 void api_add_error(struct buf *out, enum http_error error, struct bytes message, int64_t count)
 {
-    json_put_text(out, "{\"code\":", bytes_of_text(http_error_row(error)->word));
+    json_put_text(out, "{\"error\":{\"code\":", bytes_of_text(http_error_row(error)->word));
     json_put_text(out, ",\"message\":", message);
     if (count >= 0)
         json_put_number(out, ",\"count\":", count);
-    buf_add_char(out, '}');
+    buf_add_text(out, "}}");
 }
 
 #define JOB_ROOM_BYTES 512 /* what a job takes beside its texts, generously */
@@ -21,13 +21,6 @@ void api_add_pushed(struct buf *out, const struct op *op)
     json_put_number(out, ",\"due_ms\":", op->out.push.due_ms);
     if (op->out.push.existed)
         buf_add_text(out, ",\"existed\":true");
-    buf_add_char(out, '}');
-}
-
-void api_add_refusal(struct buf *out, enum http_error error, struct bytes message)
-{
-    buf_add_text(out, "{\"error\":");
-    api_add_error(out, error, message, HTTP_ERROR_NO_COUNT);
     buf_add_char(out, '}');
 }
 
@@ -143,8 +136,7 @@ void api_add_popped(struct buf *out, struct bytes topic, const struct job *jobs,
         buf_add_text(out, "{\"topic\":null");
     buf_add_text(out, ",\"jobs\":[");
     for (unsigned i = 0; i < count; i++) {
-        if (i)
-            buf_add_char(out, ',');
+        json_next(out);
         open_job(out, topic, &jobs[i]);
         add_body(out, jobs[i].body);
         json_put_number(out, ",\"lease\":\"", jobs[i].stamp);
@@ -246,17 +238,15 @@ static void add_setting(struct buf *out, enum setting setting, const struct topi
 
 static void add_those_set(struct buf *out, const char *prefix, const struct topic_settings *s)
 {
-    const char *before = "{";
-
     buf_add_text(out, prefix);
+    buf_add_char(out, '{');
     for (unsigned i = 0; i < SETTING_COUNT; i++) {
         if (!(s->set & 1u << i))
             continue;
-        buf_add_text(out, before);
+        json_next(out);
         add_setting(out, (enum setting)i, s);
-        before = ",";
     }
-    buf_add_text(out, *before == '{' ? "{}" : "}");
+    buf_add_char(out, '}');
 }
 
 static void add_own(struct buf *out, const struct settings_row *own)
@@ -306,8 +296,7 @@ void api_add_history(struct buf *out, const struct trace *trace)
     json_put_bool(out, "{\"is_on\":", trace->is_on);
     buf_add_text(out, ",\"history\":[");
     for (unsigned i = 0; i < trace->count; i++) {
-        if (i)
-            buf_add_char(out, ',');
+        json_next(out);
         add_line(out, &trace->items[i]);
     }
     buf_add_text(out, "]}");
@@ -333,8 +322,7 @@ void api_add_deliveries(struct buf *out, const struct follow *follow)
 {
     buf_add_text(out, "{\"deliveries\":[");
     for (unsigned i = 0; i < follow->count; i++) {
-        if (i)
-            buf_add_char(out, ',');
+        json_next(out);
         add_delivery(out, &follow->items[i]);
     }
     json_put_number(out, "],\"next\":", follow->next);

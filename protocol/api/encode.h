@@ -8,14 +8,13 @@
 
 #include "base/buf.h"
 #include "node/queue/queue.h"
+#include "protocol/api/cluster_check.h"
+#include "protocol/api/report.h"
 #include "protocol/http/errors.h"
 
 /* {"id","due_ms"}: a job that was pushed; with "existed" where it replaced one, or was ignored
  * for one. */
 void api_add_pushed(struct buf *out, const struct op *op);
-
-/* {"error":{"code","message"}}: one that was not. */
-void api_add_refusal(struct buf *out, enum http_error error, struct bytes message);
 
 /* A job that was looked up: all of its state, without its lease. A listed job has the length of
  * its body in place of the body. */
@@ -58,8 +57,23 @@ void api_add_deliveries(struct buf *out, const struct follow *follow);
 
 void api_add_backoff(struct buf *out, const struct backoff *backoff);
 
-/* Adds {"code":word,"message":message,"count":count}, the value of "error"; without "count" for
- * HTTP_ERROR_NO_COUNT. */
+/* {"error":{"code","message","count"}}; without "count" for HTTP_ERROR_NO_COUNT. */
 void api_add_error(struct buf *out, enum http_error error, struct bytes message, int64_t count);
+
+/* ---- the cluster, and the store as a node sees it: cluster_encode.c ---- */
+
+/* The object in /v1/status. `breaker_since_wall_ms`: when the breaker came into its state. */
+void store_add_status(struct buf *out, const struct store_numbers *n,
+                      int64_t breaker_since_wall_ms);
+
+/* ["fsync","may_evict"]: the words of the weaknesses that the store has now. */
+void store_add_weak(struct buf *out, const struct store_numbers *n);
+
+/* The page of GET /v1/cluster. With `is_standalone`, only `refused` of `s` is read. */
+void cluster_add_page(struct buf *out, const char *node, const struct cluster_status *s,
+                      bool is_standalone, const struct cluster_report *report);
+
+/* The few facts that /v1/status tells. */
+void cluster_add_summary(struct buf *out, const struct cluster_status *s);
 
 #endif

@@ -28,10 +28,7 @@ extern const char openapi_text[]; /* openapi.yaml, made a text at build time */
 
 void api_push(struct exchange *x);
 void api_ack_all(struct exchange *x);
-void api_ack(struct exchange *x);
-void api_release(struct exchange *x);
-void api_touch(struct exchange *x);
-void api_bury(struct exchange *x);
+void api_lease(struct exchange *x); /* ack, release, touch, bury: by the route's `what` */
 void api_get(struct exchange *x);
 void api_cancel(struct exchange *x);
 void api_run(struct exchange *x);
@@ -49,8 +46,7 @@ void api_deliveries(struct exchange *x);
 void api_stats(struct exchange *x);
 void api_topics(struct exchange *x);
 void api_list(struct exchange *x);
-void api_kick(struct exchange *x);
-void api_purge(struct exchange *x);
+void api_sweep(struct exchange *x); /* kick, purge */
 void api_get_settings(struct exchange *x);
 void api_set_settings(struct exchange *x);
 void api_pause(struct exchange *x);
@@ -62,9 +58,7 @@ void api_list_settings(struct exchange *x);
 void api_cluster(struct exchange *x);
 void api_switchover(struct exchange *x);
 void api_failover(struct exchange *x);
-void api_cluster_pause(struct exchange *x);
-void api_cluster_resume(struct exchange *x);
+void api_cluster_ask(struct exchange *x); /* pause, resume, adopt */
 void api_forget(struct exchange *x);
-void api_fence_adopt(struct exchange *x);
 
 #endif

@@ -11,30 +11,6 @@
 
 /* ---- POST /v1/topics/{topic}/jobs: one job, or a list of them ---- */
 
-static enum status read_push(struct bytes object, struct op *op, struct api_why *why)
-{
-    struct api_push push;
-    enum status status = api_decode_push(object, &push, why);
-
-    if (status)
-        return status;
-    *op = (struct op){
-        .verb = OP_PUSH,
-        .id = push.id,
-        .in.push = {.body = push.body,
-                    .delay_ms = push.delay_ms,
-                    .at_ms = push.at_ms,
-                    .ttr_ms = push.ttr_ms,
-                    .ttl_ms = push.ttl_ms,
-                    .rules = push.rules,
-                    .mode = push.mode,
-                    .given = push.given},
-    };
-    return STATUS_OK;
-}
-
-/* ---- one job ---- */
-
 static void on_pushed(struct op *op)
 {
     struct exchange *x = api_done(op);
@@ -50,47 +26,20 @@ static void on_pushed(struct op *op)
 
 static void push_one(struct exchange *x, struct bytes object)
 {
+    struct op op = {.verb = OP_PUSH};
     struct api_why why;
-    struct op op;
-    enum status status = read_push(object, &op, &why);
 
-    if (status)
-        api_refuse(x, status, &why);
-    else
+    if (api_passes(x, api_decode_push(object, &op, &why), &why))
         api_call(x, &op, on_pushed);
-}
-
-/* ---- lists ---- */
-
-static void push_item(struct batch *b, struct bytes object)
-{
-    struct api_why why;
-    struct op op;
-    enum status status = read_push(object, &op, &why);
-
-    if (status)
-        batch_refuse(b, status, &why);
-    else
-        batch_submit(b, &op);
 }
 
 static void push_all(struct exchange *x, struct bytes jobs)
 {
-    struct json_walk walk = json_walk_into(jobs);
-    struct bytes object;
-    struct batch *b;
     struct api_why why;
     unsigned count;
-    enum status status = api_count_jobs(jobs, &count, &why);
 
-    if (status) {
-        api_refuse(x, status, &why);
-        return;
-    }
-    b = batch_new(x, count, api_add_pushed);
-    while (json_walk_element(&walk, &object))
-        push_item(b, object);
-    batch_end(b);
+    if (api_passes(x, api_count(jobs, "jobs", &count, &why), &why))
+        api_ask_all(x, OP_PUSH, jobs, count, api_decode_push, api_add_pushed);
 }
 
 void api_push(struct exchange *x)
@@ -113,64 +62,30 @@ static void add_acked(struct buf *out, const struct op *op)
     buf_add_char(out, '}');
 }
 
-static void ack_item(struct batch *b, struct bytes object)
-{
-    struct api_lease lease;
-    struct api_why why;
-    enum status status = api_decode_one_lease(object, &lease, &why);
-    struct op op = {.verb = OP_ACK};
-
-    if (status) {
-        batch_refuse(b, status, &why);
-        return;
-    }
-    op.id = lease.id;
-    op.in.lease.stamp = lease.stamp;
-    batch_submit(b, &op);
-}
-
 void api_ack_all(struct exchange *x)
 {
-    struct bytes value, list, object;
-    struct json_walk walk;
-    struct batch *b;
+    struct bytes value, leases;
     struct api_why why;
-    enum status status;
     unsigned count;
 
-    if (!api_read_body(x, &value))
-        return;
-    status = api_decode_leases(value, &list, &count, &why);
-    if (status) {
-        api_refuse(x, status, &why);
-        return;
-    }
-    b = batch_new(x, count, add_acked);
-    walk = json_walk_into(list);
-    while (json_walk_element(&walk, &object))
-        ack_item(b, object);
-    batch_end(b);
+    if (api_read_body(x, &value) &&
+        api_passes(x, api_decode_leases(value, &leases, &count, &why), &why))
+        api_ask_all(x, OP_ACK, leases, count, api_decode_one_lease, add_acked);
 }
 
 /* One job: get, cancel; and with its lease ack, release, touch, bury.
  */
 
-static void on_got(struct op *op)
+static void add_got(struct buf *out, const struct op *op)
 {
-    struct exchange *x = api_done(op);
-    struct buf json = BUF_INIT;
-
-    if (!x)
-        return;
-    api_add_job(&json, x->topic, &op->out.row);
-    exchange_reply_buf(x, 200, &json);
+    api_add_job(out, op->topic, &op->out.row);
 }
 
 void api_get(struct exchange *x)
 {
     struct op op = {.verb = OP_GET, .id = x->id};
 
-    api_call(x, &op, on_got);
+    api_ask(x, &op, add_got);
 }
 
 void api_cancel(struct exchange *x)
@@ -178,87 +93,36 @@ void api_cancel(struct exchange *x)
     struct op op = {.verb = OP_CANCEL, .id = x->id};
 
     if (api_expect_nothing(x))
-        api_call(x, &op, api_on_done_nothing);
+        api_ask(x, &op, NULL);
 }
 
 /* ---- with a lease ---- */
 
-static void on_released(struct op *op)
+static void add_touched(struct buf *out, const struct op *op)
 {
-    struct exchange *x = api_done(op);
-    struct buf json = BUF_INIT;
-
-    if (!x)
-        return;
-    api_add_released(&json, op);
-    exchange_reply_buf(x, 200, &json);
+    json_put_number(out, "{\"deadline_ms\":", op->out.change.deadline_ms);
+    buf_add_char(out, '}');
 }
 
-static void on_touched(struct op *op)
+static void add_buried(struct buf *out, const struct op *op)
 {
-    struct exchange *x = api_done(op);
-    struct buf json = BUF_INIT;
-
-    if (!x)
-        return;
-    json_put_number(&json, "{\"deadline_ms\":", op->out.change.deadline_ms);
-    buf_add_char(&json, '}');
-    exchange_reply_buf(x, 200, &json);
+    json_put_text(out, "{\"death\":", bytes_of_text(death_word(DEATH_BURIED)));
+    json_put_number(out, ",\"tries\":", op->out.change.tries);
+    buf_add_char(out, '}');
 }
 
-static void on_buried(struct op *op)
+void api_lease(struct exchange *x)
 {
-    struct exchange *x = api_done(op);
-    struct buf json = BUF_INIT;
+    static void (*const adds[OP_COUNT])(struct buf * out, const struct op *op) = {
+        [OP_ACK] = NULL,
+        [OP_RELEASE] = api_add_released,
+        [OP_TOUCH] = add_touched,
+        [OP_BURY] = add_buried,
+    };
+    struct op op = {.verb = (enum op_verb)x->route->what, .id = x->id};
 
-    if (!x)
-        return;
-    json_put_text(&json, "{\"death\":", bytes_of_text(death_word(DEATH_BURIED)));
-    json_put_number(&json, ",\"tries\":", op->out.change.tries);
-    buf_add_char(&json, '}');
-    exchange_reply_buf(x, 200, &json);
-}
-
-static void call_with_lease(struct exchange *x, enum op_verb verb,
-                            void (*on_done)(struct op *op))
-{
-    struct op op = {.verb = verb, .id = x->id};
-    struct bytes object;
-    struct api_lease lease;
-    struct api_why why;
-    enum status status;
-
-    if (!api_read_body(x, &object))
-        return;
-    status = api_decode_lease(object, verb, &lease, &why);
-    if (status) {
-        api_refuse(x, status, &why);
-        return;
-    }
-    op.in.lease.stamp = lease.stamp;
-    op.in.lease.delay_ms = lease.delay_ms;
-    op.in.lease.ttr_ms = lease.ttr_ms;
-    api_call(x, &op, on_done);
-}
-
-void api_ack(struct exchange *x)
-{
-    call_with_lease(x, OP_ACK, api_on_done_nothing);
-}
-
-void api_release(struct exchange *x)
-{
-    call_with_lease(x, OP_RELEASE, on_released);
-}
-
-void api_touch(struct exchange *x)
-{
-    call_with_lease(x, OP_TOUCH, on_touched);
-}
-
-void api_bury(struct exchange *x)
-{
-    call_with_lease(x, OP_BURY, on_buried);
+    if (api_read_op(x, &op, api_decode_lease))
+        api_ask(x, &op, adds[op.verb]);
 }
 
 /* POST /v1/topics/{topic}/jobs/{id}/run, /kick and /reschedule: a job becomes due at another
@@ -268,58 +132,36 @@ void api_bury(struct exchange *x)
 #define ALIVE (1u << JOB_DELAYED | 1u << JOB_READY | 1u << JOB_RESERVED)
 #define DEAD  (1u << JOB_DEAD)
 
-static void on_moved(struct op *op)
+static void add_moved(struct buf *out, const struct op *op)
 {
-    struct exchange *x = api_done(op);
-    struct buf json = BUF_INIT;
-
-    if (!x)
-        return;
-    json_put_number(&json, "{\"due_ms\":", op->out.change.due_ms);
-    buf_add_char(&json, '}');
-    exchange_reply_buf(x, 200, &json);
+    json_put_number(out, "{\"due_ms\":", op->out.change.due_ms);
+    buf_add_char(out, '}');
 }
 
-static void move(struct exchange *x, const struct api_move *to, unsigned states)
+static void move_now(struct exchange *x, unsigned states)
 {
-    struct op op = {
-        .verb = OP_MOVE,
-        .id = x->id,
-        .in.move = {.delay_ms = to->delay_ms, .at_ms = to->at_ms, .states = states}};
+    struct op op = {.verb = OP_MOVE, .id = x->id, .in.move.states = states};
 
-    api_call(x, &op, on_moved);
+    if (api_expect_nothing(x))
+        api_ask(x, &op, add_moved);
 }
 
 void api_run(struct exchange *x)
 {
-    static const struct api_move now = {0};
-
-    if (api_expect_nothing(x))
-        move(x, &now, ALIVE);
+    move_now(x, ALIVE);
 }
 
 void api_kick_one(struct exchange *x)
 {
-    static const struct api_move now = {0};
-
-    if (api_expect_nothing(x))
-        move(x, &now, DEAD);
+    move_now(x, DEAD);
 }
 
 void api_reschedule(struct exchange *x)
 {
-    struct bytes object;
-    struct api_move to;
-    struct api_why why;
-    enum status status;
+    struct op op = {.verb = OP_MOVE, .id = x->id, .in.move.states = ALIVE | DEAD};
 
-    if (!api_read_body(x, &object))
-        return;
-    status = api_decode_move(object, &to, &why);
-    if (status)
-        api_refuse(x, status, &why);
-    else
-        move(x, &to, ALIVE | DEAD);
+    if (api_read_op(x, &op, api_decode_move))
+        api_ask(x, &op, add_moved);
 }
 
 /* GET /v1/topics/{topic}/jobs/{id}/history: what a job went through. */

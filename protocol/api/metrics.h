@@ -1,9 +1,8 @@
 /* The families of /metrics. Pure: numbers in, text out. What they mean is doc/metrics.md.
  *
- *   metrics_text.c     the format
- *   metrics.c          the engine: operations, jobs by topic and state, lateness
- *   metrics_cluster.c  who leads
- *   metrics_node.c     the virtual address, the store's link, ports, the loop, the process
+ *   metrics_text.c  the format
+ *   metrics.c       the engine: operations, jobs by topic and state, lateness; who leads
+ *   metrics_node.c  the virtual address, the store's link, ports, the loop, the process
  *
  * status.c collects the numbers. To add one: a row in the table of its module (QUEUE_METRICS,
  * STORE_METRICS, PORT_METRICS) or of a file here, and a line in doc/metrics.md.
@@ -53,7 +52,8 @@ struct metrics {
 
 /* Appends all families to `out`. */
 void metrics_write(struct buf *out, const struct metrics *m);
-void metrics_write_cluster(struct metrics_text *t, const struct metrics *m);
+
+/* metrics_node.c's. */
 void metrics_write_vip(struct metrics_text *t, const struct metrics *m);
 void metrics_write_store(struct metrics_text *t, const struct metrics *m);
 void metrics_write_node(struct metrics_text *t, const struct metrics *m);

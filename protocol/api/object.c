@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/encoding.h"
 #include "base/nearest.h"
 
 #define QUOTED_MAX_BYTES 60 /* of what the client wrote */
@@ -20,21 +21,6 @@ enum status api_because(struct api_why *why, enum status status, const char *for
 
 /* ---- values ---- */
 
-bool object_digits(struct bytes text, int64_t *number)
-{
-    int64_t found = 0;
-
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.at[i] < '0' || text.at[i] > '9')
-            return false;
-        if (__builtin_mul_overflow(found, 10, &found) ||
-            __builtin_add_overflow(found, text.at[i] - '0', &found))
-            found = INT64_MAX;
-    }
-    *number = found;
-    return text.len > 0;
-}
-
 /* Where a value stands, and what it is to be. */
 struct reading {
     const char *where;
@@ -45,15 +31,11 @@ struct reading {
 static enum status read_number(const struct reading *at, struct bytes value, int64_t *number)
 {
     const struct object_rule *rule = at->rule;
-    bool is_negative = value.at[0] == '-';
-    struct bytes digits = bytes_of(value.at + is_negative, value.len - is_negative);
     int64_t found;
 
-    if (!object_digits(digits, &found))
+    if (!number_read(value, &found))
         return api_because(at->why, STATUS_BAD_REQUEST, "%s%s: not an integer", at->where,
                            rule->name);
-    if (is_negative)
-        found = -found;
     if (found == 0 && rule->may_be_0) {
         *number = 0;
         return STATUS_OK;

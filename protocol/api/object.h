@@ -67,7 +67,4 @@ enum status object_read(struct bytes object, const char *where, const struct obj
 enum status object_word(struct bytes text, const char *name, const char *const *words,
                         unsigned count, unsigned *index, struct api_why *why) MUST_CHECK;
 
-/* Digits and nothing else, else false. A number beyond the type becomes the type's largest. */
-bool object_digits(struct bytes text, int64_t *number);
-
 #endif

@@ -1,8 +1,8 @@
 #include "protocol/api/page.h"
 
+#include "base/encoding.h"
 #include "node/queue/queue.h"
 #include "protocol/api/call.h"
-#include "protocol/api/object.h"
 #include "protocol/api/api.h"
 #include "protocol/api/handlers.h"
 #include "protocol/http/message.h"
@@ -55,7 +55,7 @@ static bool read_cursor(struct page *page, struct bytes cursor, unsigned first)
     struct bytes digits = url_cut(&cursor, '.');
     int64_t part;
 
-    if (!has_point || !object_digits(digits, &part) || part < first || part >= page->end)
+    if (!has_point || !digits_read(digits, &part) || part < first || part >= page->end)
         return false;
     page->part = (unsigned)part;
     return read_hex(cursor, &page->after);
@@ -73,11 +73,10 @@ static void refuse_cursor(struct page *page)
 
 static void look_what_is_away(struct page *page)
 {
-    const struct api_node *node = &api_of(page->x)->node;
     struct store_numbers n = {.is_up = 0};
 
-    if (page->kind->leaves_out && node->read_store)
-        node->read_store(node->arg, &n);
+    if (page->kind->leaves_out)
+        n = api_read_store(api_of(page->x));
     for (unsigned i = 0; i < n.unreached_count && n.is_up; i++)
         page->is_away[n.unreached[i].bucket] = true;
 }

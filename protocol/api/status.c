@@ -16,7 +16,7 @@
 #include "base/list.h"
 #include "base/loop.h"
 #include "node/queue/queue.h"
-#include "protocol/api/cluster_encode.h"
+#include "protocol/api/encode.h"
 #include "protocol/api/handlers.h"
 #include "protocol/api/api.h"
 #include "protocol/api/metrics.h"
@@ -27,11 +27,15 @@ void health_live(struct exchange *x)
     exchange_reply_status(x, 200, "live");
 }
 
+static const char *why_not_ready(const struct api *api)
+{
+    return api->node.why_not_ready ? api->node.why_not_ready(api->node.arg) : NULL;
+}
+
 /* Is it ready? False: it is not, and that was answered. */
 static bool expect_ready(struct exchange *x)
 {
-    const struct api_node *node = &api_of(x)->node;
-    const char *reason = node->why_not_ready ? node->why_not_ready(node->arg) : NULL;
+    const char *reason = why_not_ready(api_of(x));
 
     if (reason)
         exchange_reply_error_text(x, HTTP_ERROR_NOT_READY, "%s", reason);
@@ -42,14 +46,11 @@ static bool expect_ready(struct exchange *x)
  */
 void health_ready(struct exchange *x)
 {
-    const struct api_node *node = &api_of(x)->node;
-    struct store_numbers n = {.is_up = 0};
+    struct store_numbers n = api_read_store(api_of(x));
     struct buf json = BUF_INIT;
 
     if (!expect_ready(x))
         return;
-    if (node->read_store)
-        node->read_store(node->arg, &n);
     buf_add_text(&json, "{\"status\":\"ready\",\"store\":{\"weak\":");
     store_add_weak(&json, &n);
     buf_add_text(&json, "}}");
@@ -119,10 +120,9 @@ void health_standby(struct exchange *x)
 
 static void add_node(struct buf *out, const struct api *api, const char *role)
 {
-    const struct api_node *node = &api->node;
-    const char *why_not = node->why_not_ready ? node->why_not_ready(node->arg) : NULL;
+    const char *name = api->node.name, *why_not = why_not_ready(api);
 
-    json_put_text(out, "{\"name\":", bytes_of_text(node->name ? node->name : ""));
+    json_put_text(out, "{\"name\":", bytes_of_text(name ? name : ""));
     json_put_text(out, ",\"version\":", bytes_of_text(build_info()->full));
     json_put_text(out, ",\"role\":", bytes_of_text(role));
     json_put_number(out, ",\"pid\":", getpid());
@@ -135,13 +135,10 @@ static void add_node(struct buf *out, const struct api *api, const char *role)
 
 static void add_store(struct buf *out, const struct api *api)
 {
-    const struct api_node *node = &api->node;
-    struct store_numbers n = {.is_up = 0};
-    int64_t since_mono_ms;
+    struct store_numbers n = api_read_store(api);
+    int64_t since_mono_ms =
+        n.breaker_since_mono_ms ? n.breaker_since_mono_ms : api->start_mono_ms;
 
-    if (node->read_store)
-        node->read_store(node->arg, &n);
-    since_mono_ms = n.breaker_since_mono_ms ? n.breaker_since_mono_ms : api->start_mono_ms;
     buf_add_text(out, ",\"store\":");
     store_add_status(out, &n,
                      clock_wall_ms() - (timers_now(&api->loop->timers) - since_mono_ms));
@@ -154,10 +151,11 @@ static void add_connections(struct buf *out, const struct api_node *node)
     unsigned count = node->read_ports ? node->read_ports(node->arg, ports) : 0;
 
     buf_add_text(out, ",\"connections\":{");
-    for (unsigned i = 0; i < count; i++)
-        buf_printf(out, "%s\"%s\":%" PRIu64, i ? "," : "", ports[i]->name,
-                   ports[i]->connections);
-    buf_add_text(out, "}");
+    for (unsigned i = 0; i < count; i++) {
+        json_next(out);
+        buf_printf(out, "\"%s\":%" PRIu64, ports[i]->name, ports[i]->connections);
+    }
+    buf_add_char(out, '}');
 }
 
 static void add_work(struct buf *out, const struct api *api)
@@ -213,9 +211,8 @@ static void collect(const struct api *api, struct metrics *m)
         .loop = api->loop,
         .build = build_info(),
         .http_errors = http_errors(api->http),
+        .store = api_read_store(api),
     };
-    if (node->read_store)
-        node->read_store(node->arg, &m->store);
     if (node->read_ports)
         m->port_count = node->read_ports(node->arg, m->ports);
     metrics_process_read(&m->process);
@@ -277,6 +274,15 @@ void openapi_redirect(struct exchange *x)
 }
 
 /* ---- for several ---- */
+
+struct store_numbers api_read_store(const struct api *api)
+{
+    struct store_numbers numbers = {.is_up = 0};
+
+    if (api->node.read_store)
+        api->node.read_store(api->node.arg, &numbers);
+    return numbers;
+}
 
 const struct cluster_status *api_cluster_read(const struct api *api,
                                               struct cluster_status *room)

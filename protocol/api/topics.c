@@ -173,68 +173,32 @@ void api_get_settings(struct exchange *x)
 void api_set_settings(struct exchange *x)
 {
     struct op op = {.verb = OP_CONFIGURE};
-    struct bytes object;
-    struct api_settings asked;
-    struct api_why why;
-    enum status status;
 
-    if (!api_read_body(x, &object))
-        return;
-    status = api_decode_settings(object, &asked, &why);
-    if (status) {
-        api_refuse(x, status, &why);
-        return;
-    }
-    op.in.configure.settings = asked.settings;
-    op.in.configure.mask = asked.mask;
-    api_call(x, &op, on_settings);
+    if (api_read_op(x, &op, api_decode_settings))
+        api_call(x, &op, on_settings);
 }
 
 /* ---- the pause ---- */
 
-static void on_paused(struct op *op)
+static void add_pause(struct buf *out, const struct op *op)
 {
-    struct exchange *x = api_done(op);
-    struct buf json = BUF_INIT;
-
-    if (!x)
-        return;
-    api_add_pause(&json, paused_until(&op->out.settings.rows[0], op->now_ms));
-    exchange_reply_buf(x, 200, &json);
-}
-
-static void set_pause(struct exchange *x, const struct api_pause *pause)
-{
-    struct op op = {.verb = OP_CONFIGURE,
-                    .in.configure = {.settings = {.paused_until_ms = pause->until_ms},
-                                     .has_pause = true,
-                                     .pause_ms = pause->for_ms}};
-
-    api_call(x, &op, on_paused);
+    api_add_pause(out, paused_until(&op->out.settings.rows[0], op->now_ms));
 }
 
 void api_pause(struct exchange *x)
 {
-    struct bytes object;
-    struct api_pause pause;
-    struct api_why why;
-    enum status status;
+    struct op op = {.verb = OP_CONFIGURE};
 
-    if (!api_read_body(x, &object))
-        return;
-    status = api_decode_pause(object, &pause, &why);
-    if (status)
-        api_refuse(x, status, &why);
-    else
-        set_pause(x, &pause);
+    if (api_read_op(x, &op, api_decode_pause))
+        api_ask(x, &op, add_pause);
 }
 
 void api_resume(struct exchange *x)
 {
-    static const struct api_pause none = {0};
+    struct op op = {.verb = OP_CONFIGURE, .in.configure.has_pause = true};
 
     if (api_expect_nothing(x))
-        set_pause(x, &none);
+        api_ask(x, &op, add_pause);
 }
 
 /* ---- all topics that have any ---- */
@@ -328,45 +292,20 @@ static void on_cancel_wait(struct exchange *x)
     queue_sweep_cancel(api_of(x)->queue, &s->sweep);
 }
 
-static void begin(struct exchange *x, enum op_verb verb, const struct api_sweep *asked)
+void api_sweep(struct exchange *x)
 {
-    struct sweeping *s = exchange_keep(x, sizeof(*s));
+    struct sweep asked = {
+        .topic = x->topic, .verb = (enum op_verb)x->route->what, .on_done = on_swept};
+    struct sweeping *s;
+    struct bytes object;
+    struct api_why why;
 
-    *s = (struct sweeping){.x = x,
-                           .sweep = {.topic = x->topic,
-                                     .verb = verb,
-                                     .states = asked->states,
-                                     .limit = asked->limit,
-                                     .since_ms = asked->since_ms,
-                                     .before_ms = asked->before_ms,
-                                     .client = exchange_client(x),
-                                     .on_done = on_swept}};
+    if (!api_read_body(x, &object) ||
+        !api_passes(x, api_decode_sweep(object, &asked, &why), &why))
+        return;
+    s = exchange_keep(x, sizeof(*s));
+    *s = (struct sweeping){.x = x, .sweep = asked};
+    s->sweep.client = exchange_client(x);
     x->on_cancel_wait = on_cancel_wait;
     queue_sweep(api_of(x)->queue, &s->sweep);
-}
-
-static void sweep(struct exchange *x, enum op_verb verb)
-{
-    struct bytes object;
-    struct api_sweep asked;
-    struct api_why why;
-    enum status status;
-
-    if (!api_read_body(x, &object))
-        return;
-    status = api_decode_sweep(object, verb, &asked, &why);
-    if (status)
-        api_refuse(x, status, &why);
-    else
-        begin(x, verb, &asked);
-}
-
-void api_kick(struct exchange *x)
-{
-    sweep(x, OP_KICK);
-}
-
-void api_purge(struct exchange *x)
-{
-    sweep(x, OP_PURGE);
 }

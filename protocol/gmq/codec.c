@@ -6,9 +6,12 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/encoding.h"
 #include "node/queue/queue.h"
 #include "protocol/json/read.h"
 #include "protocol/json/write.h"
+
+/* ---- seconds ---- */
 
 enum gmq_seconds {
     GMQ_SECONDS_OK,
@@ -17,7 +20,88 @@ enum gmq_seconds {
     GMQ_SECONDS_LARGE,
 };
 
-static enum gmq_seconds gmq_seconds_read(struct bytes text, int64_t max_ms, int64_t *ms);
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static struct bytes trim(struct bytes text)
+{
+    while (text.len && is_space(text.at[0]))
+        text = bytes_of(text.at + 1, text.len - 1);
+    while (text.len && is_space(text.at[text.len - 1]))
+        text.len--;
+    return text;
+}
+
+static size_t count_digits(struct bytes text, size_t from)
+{
+    size_t i = from;
+
+    while (i < text.len && text.at[i] >= '0' && text.at[i] <= '9')
+        i++;
+    return i - from;
+}
+
+static size_t count_sign(struct bytes text, size_t from)
+{
+    return from < text.len && (text.at[from] == '-' || text.at[from] == '+') ? 1 : 0;
+}
+
+/* Decimal only: strtod would also take "inf", "nan" and "0x10". */
+static bool is_decimal(struct bytes text)
+{
+    size_t i = count_sign(text, 0);
+    size_t digits = count_digits(text, i);
+
+    i += digits;
+    if (i < text.len && text.at[i] == '.') {
+        size_t fraction = count_digits(text, i + 1);
+
+        i += 1 + fraction;
+        digits += fraction;
+    }
+    if (digits && i < text.len && (text.at[i] == 'e' || text.at[i] == 'E')) {
+        size_t sign = count_sign(text, i + 1);
+        size_t exponent = count_digits(text, i + 1 + sign);
+
+        if (exponent == 0)
+            return false;
+        i += 1 + sign + exponent;
+    }
+    return digits && i == text.len;
+}
+
+#define DIGITS_MAX 63 /* longer ones are no number of seconds that anybody means */
+
+/* `ms` is untouched unless OK. */
+static enum gmq_seconds gmq_seconds_read(struct bytes text, int64_t max_ms, int64_t *ms)
+{
+    char terminated[DIGITS_MAX + 1];
+    double seconds = 0;
+    int64_t whole;
+
+    text = trim(text);
+    if (text.len <= 9 && digits_read(text, &whole)) { /* as nearly all clients write it */
+        seconds = (double)whole;
+    } else if (is_decimal(text)) {
+        if (text.len > DIGITS_MAX)
+            return text.at[0] == '-' ? GMQ_SECONDS_NEGATIVE : GMQ_SECONDS_LARGE;
+        memcpy(terminated, text.at, text.len);
+        terminated[text.len] = '\0';
+        seconds = strtod(terminated, NULL);
+    }
+    if (seconds < 0)
+        return GMQ_SECONDS_NEGATIVE;
+    if (seconds > (double)max_ms / 1000)
+        return GMQ_SECONDS_LARGE;
+    if (floor(seconds) != seconds)
+        return GMQ_SECONDS_NOT_WHOLE;
+    *ms = (int64_t)seconds * 1000;
+    return GMQ_SECONDS_OK;
+}
+
+/* ---- names and values ---- */
 
 /* As Go does, in any case. */
 static bool is_named(struct bytes name, const char *wanted)
@@ -33,23 +117,17 @@ static bool is_missing(struct bytes value)
 
 /* ---- the fields: each reader returns why it refuses, or NULL ---- */
 
-static bool is_whole_number(struct bytes value)
-{
-    for (size_t i = 0; i < value.len; i++)
-        if ((value.at[i] < '0' || value.at[i] > '9') && !(i == 0 && value.at[i] == '-'))
-            return false;
-    return value.len > 0;
-}
-
 /* An id is a string, or a whole number: some languages send a string that looks like a number
  * so. */
 static const char *read_id(struct gmq_call *call, struct bytes value)
 {
+    int64_t number;
+
     if (is_missing(value))
         return "job.id is empty";
     if (json_kind_of(value) == JSON_KIND_STRING)
         call->job_id = json_unescape(value);
-    else if (is_whole_number(value))
+    else if (number_read(value, &number))
         call->job_id = value;
     else
         return "bad_id: job.id must be a string or a whole number";
@@ -200,11 +278,6 @@ static const char *read_pop(struct gmq_call *call, struct bytes topics)
     return refusal;
 }
 
-static const char *read_ack(struct gmq_call *call, struct bytes id)
-{
-    return read_id(call, id);
-}
-
 /* ---- the envelope ---- */
 
 struct envelope {
@@ -219,7 +292,7 @@ static const struct {
 } methods[GMQ_METHOD_COUNT] = {
     [GMQ_PUSH] = {{"Service.Push", 12}, read_push},
     [GMQ_POP] = {{"Service.Pop", 11}, read_pop},
-    [GMQ_ACK] = {{"Service.Ack", 11}, read_ack},
+    [GMQ_ACK] = {{"Service.Ack", 11}, read_id},
 };
 
 /* The texts of Go's rpc package, which gmq's users know. */
@@ -322,22 +395,14 @@ size_t gmq_call_bytes(const struct gmq_call *call)
     return bytes;
 }
 
-static char *move_bytes(struct bytes *bytes, char *to)
-{
-    if (bytes->len)
-        memcpy(to, bytes->at, bytes->len);
-    bytes->at = to;
-    return to + bytes->len;
-}
-
 void gmq_call_move(struct gmq_call *call, char *room)
 {
-    room = move_bytes(&call->id, room);
-    room = move_bytes(&call->job_id, room);
-    room = move_bytes(&call->topic, room);
-    room = move_bytes(&call->body, room);
+    call->id = text_put(&room, call->id);
+    call->job_id = text_put(&room, call->job_id);
+    call->topic = text_put(&room, call->topic);
+    call->body = text_put(&room, call->body);
     for (unsigned i = 0; i < call->topic_count; i++)
-        room = move_bytes(&call->topics[i], room);
+        call->topics[i] = text_put(&room, call->topics[i]);
 }
 
 void gmq_call_fini(struct gmq_call *call)
@@ -437,103 +502,6 @@ enum gmq_scan_result gmq_scan_next(struct gmq_scan *scan, struct bytes input,
     if (scan->is_skipping)
         scan->seen = 0;
     return GMQ_SCAN_MORE;
-}
-
-/* ---- seconds ---- */
-
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static struct bytes trim(struct bytes text)
-{
-    while (text.len && is_space(text.at[0]))
-        text = bytes_of(text.at + 1, text.len - 1);
-    while (text.len && is_space(text.at[text.len - 1]))
-        text.len--;
-    return text;
-}
-
-static size_t count_digits(struct bytes text, size_t from)
-{
-    size_t i = from;
-
-    while (i < text.len && text.at[i] >= '0' && text.at[i] <= '9')
-        i++;
-    return i - from;
-}
-
-static size_t count_sign(struct bytes text, size_t from)
-{
-    return from < text.len && (text.at[from] == '-' || text.at[from] == '+') ? 1 : 0;
-}
-
-/* The form that nearly all clients write. */
-static bool is_short_and_whole(struct bytes text)
-{
-    return text.len >= 1 && text.len <= 9 && count_digits(text, 0) == text.len;
-}
-
-static double read_short(struct bytes text)
-{
-    int seconds = 0;
-
-    for (size_t i = 0; i < text.len; i++)
-        seconds = seconds * 10 + (text.at[i] - '0');
-    return seconds;
-}
-
-/* Decimal only: strtod would also take "inf", "nan" and "0x10". */
-static bool is_decimal(struct bytes text)
-{
-    size_t i = count_sign(text, 0);
-    size_t digits = count_digits(text, i);
-
-    i += digits;
-    if (i < text.len && text.at[i] == '.') {
-        size_t fraction = count_digits(text, i + 1);
-
-        i += 1 + fraction;
-        digits += fraction;
-    }
-    if (digits && i < text.len && (text.at[i] == 'e' || text.at[i] == 'E')) {
-        size_t sign = count_sign(text, i + 1);
-        size_t exponent = count_digits(text, i + 1 + sign);
-
-        if (exponent == 0)
-            return false;
-        i += 1 + sign + exponent;
-    }
-    return digits && i == text.len;
-}
-
-#define DIGITS_MAX 63 /* longer ones are no number of seconds that anybody means */
-
-/* `ms` is untouched unless OK. */
-static enum gmq_seconds gmq_seconds_read(struct bytes text, int64_t max_ms, int64_t *ms)
-{
-    char terminated[DIGITS_MAX + 1];
-    double seconds = 0;
-
-    text = trim(text);
-    if (is_short_and_whole(text)) {
-        seconds = read_short(text);
-    } else if (is_decimal(text)) {
-        if (text.len > DIGITS_MAX)
-            return text.at[0] == '-' ? GMQ_SECONDS_NEGATIVE : GMQ_SECONDS_LARGE;
-        memcpy(terminated, text.at, text.len);
-        terminated[text.len] = '\0';
-        seconds = strtod(terminated, NULL);
-    }
-    if (seconds < 0)
-        return GMQ_SECONDS_NEGATIVE;
-    if (seconds > (double)max_ms / 1000)
-        return GMQ_SECONDS_LARGE;
-    if (floor(seconds) != seconds)
-        return GMQ_SECONDS_NOT_WHOLE;
-    *ms = (int64_t)seconds * 1000;
-    return GMQ_SECONDS_OK;
 }
 
 #define STATUS_RESERVED 3 /* the only one of gmq's states that a popped job can be in */

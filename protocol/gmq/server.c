@@ -13,8 +13,6 @@
 /* A byte of a body takes up to six in JSON (\u0001); the rest is for topic, id and spaces. */
 #define FRAME_BYTES(body_bytes) (6 * (body_bytes) + 65536)
 
-#define SCRATCH_BYTES 65536 /* kept from one request to the next */
-
 static struct gmq_client *client_of(struct connection *c)
 {
     return CONTAINER_OF(c, struct gmq_client, base.connection);
@@ -82,21 +80,12 @@ static void request_free(struct request *r)
     free(r);
 }
 
-/* A large buffer is rare: its memory goes back. */
-static void reuse(struct buf *scratch)
-{
-    if (scratch->room > SCRATCH_BYTES)
-        buf_fini(scratch);
-    else
-        buf_clear(scratch);
-}
-
 /* ---- answers ---- */
 
 static void send_reply(struct gmq_client *client)
 {
     connection_send(&client->base.connection, buf_bytes(&client->gmq->reply));
-    reuse(&client->gmq->reply);
+    buf_reuse(&client->gmq->reply);
 }
 
 /* The answer to all but a Pop that brought a job. */
@@ -122,7 +111,7 @@ static void hand_over(struct request *r)
 
     gmq_reply_job(&g->reply, r->call.id, pop->topic, &pop->jobs[0], g->options.strict);
     port_send(&client->base, buf_bytes(&g->reply), pop->delivery);
-    reuse(&g->reply);
+    buf_reuse(&g->reply);
     request_free(r);
     finish_request(client);
 }
@@ -253,7 +242,7 @@ static void take_request(struct gmq_client *client, struct bytes frame)
             lose(client);
         gmq_call_fini(&call);
     }
-    reuse(&g->frame);
+    buf_reuse(&g->frame);
 }
 
 /* The input holds no request. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/encoding.h"
 #include "base/nearest.h"
 #include "protocol/conn/peer.h"
 #include "protocol/http/message.h"
@@ -28,29 +29,6 @@ struct bytes exchange_query_text(const struct exchange *x, const char *name)
     return BYTES("");
 }
 
-static bool is_number(struct bytes text)
-{
-    size_t digits = text.len && text.at[0] == '-' ? text.len - 1 : text.len;
-
-    for (size_t i = text.len - digits; i < text.len; i++)
-        if (text.at[i] < '0' || text.at[i] > '9')
-            return false;
-    return digits > 0;
-}
-
-/* The value of what is_number() has passed; beyond the type's range, its limit. */
-static int64_t value_of(struct bytes number)
-{
-    bool is_negative = number.at[0] == '-';
-    int64_t value = 0;
-
-    for (size_t i = is_negative; i < number.len; i++)
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, number.at[i] - '0', &value))
-            return is_negative ? INT64_MIN : INT64_MAX;
-    return is_negative ? -value : value;
-}
-
 static bool refuse(struct exchange *x, enum http_error error, const char *name, const char *why)
 {
     exchange_reply_error_text(x, error, "query parameter %s: %s", name, why);
@@ -64,10 +42,8 @@ bool exchange_query_int(struct exchange *x, const char *name, int64_t min, int64
     int64_t value = fallback;
     char range[64];
 
-    if (text.at && !is_number(text))
+    if (text.at && !number_read(text, &value))
         return refuse(x, HTTP_ERROR_BAD_REQUEST, name, "not a whole number");
-    if (text.at)
-        value = value_of(text);
     if (text.at && (value < min || value > max)) {
         snprintf(range, sizeof(range), "from %lld to %lld", (long long)min, (long long)max);
         return refuse(x, HTTP_ERROR_OUT_OF_RANGE, name, range);
@@ -219,8 +195,8 @@ void exchange_reply_status(struct exchange *x, int code, const char *word)
     exchange_reply_json(x, code, bytes_of(json, (size_t)len));
 }
 
-static void reply_error_with(struct exchange *x, enum http_error error, struct bytes message,
-                             int64_t count)
+static void reply_error(struct exchange *x, enum http_error error, struct bytes message,
+                        int64_t count)
 {
     int code = http_error_row(error)->code;
     struct buf json = BUF_INIT;
@@ -233,14 +209,9 @@ static void reply_error_with(struct exchange *x, enum http_error error, struct b
     buf_fini(&json);
 }
 
-static void reply_error(struct exchange *x, enum http_error error, struct bytes message)
-{
-    reply_error_with(x, error, message, HTTP_ERROR_NO_COUNT);
-}
-
 void exchange_reply_error(struct exchange *x, enum http_error error)
 {
-    reply_error(x, error, bytes_of_text(http_error_row(error)->text));
+    reply_error(x, error, bytes_of_text(http_error_row(error)->text), HTTP_ERROR_NO_COUNT);
 }
 
 void exchange_reply_error_text(struct exchange *x, enum http_error error, const char *format,
@@ -252,13 +223,13 @@ void exchange_reply_error_text(struct exchange *x, enum http_error error, const 
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    reply_error(x, error, bytes_of_text(text));
+    reply_error(x, error, bytes_of_text(text), HTTP_ERROR_NO_COUNT);
 }
 
 void exchange_reply_error_count(struct exchange *x, enum http_error error, const char *text,
                                 uint64_t count)
 {
-    reply_error_with(x, error, bytes_of_text(text), (int64_t)count);
+    reply_error(x, error, bytes_of_text(text), (int64_t)count);
 }
 
 void exchange_reply_status_error(struct exchange *x, enum status status)

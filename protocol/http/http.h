@@ -1,8 +1,8 @@
 /* HTTP/1.1 over a port, ignorant of what is served: that is a `struct http_app`, for example
  * the native API (protocol/api/). doc/decisions/0002 says why the server is our own.
  *
- *   server.c    accepting, the limits of connections, stopping
- *   client.c    a connection, and its requests one after the other
+ *   server.c    accepting, the limits of connections, stopping; a connection, and its requests
+ *               one after the other
  *   arrival.c   a request on its way in: its head, its body, and the memory of bodies
  *   message.c   first line, headers, where the body ends, escapes, queries; pure
  *   exchange.c  one request and its reply, as handlers see it; from a path to its handler, by
@@ -38,6 +38,7 @@ struct route {
         path; /* a segment may be {topic}, {topics} or {id}, for one that is not empty */
     void (*handle)(struct exchange *x); /* exchange.h has the rules */
     enum route_body body;
+    unsigned what;        /* the app's: for a handler of several paths */
     bool is_for_monitors; /* served over the limits, too; its query is ignored */
     const char *query[EXCHANGE_QUERY_MAX]; /* the names it knows, up to the first NULL */
 };

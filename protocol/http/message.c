@@ -62,9 +62,10 @@ bool url_query_next(struct bytes *rest, struct bytes *name, struct bytes *value)
 
 /* ---- host ---- */
 
-static bool is_same(struct bytes a, struct bytes b)
+/* In any case. */
+static bool is_word(struct bytes bytes, struct bytes word)
 {
-    return a.len == b.len && strncasecmp(a.at, b.at, a.len) == 0;
+    return bytes.len == word.len && strncasecmp(bytes.at, word.at, word.len) == 0;
 }
 
 static bool is_v4_address(struct bytes name)
@@ -79,7 +80,7 @@ static bool is_v4_address(struct bytes name)
 static bool is_listed(struct bytes name, struct bytes names)
 {
     while (names.len)
-        if (is_same(name, url_cut(&names, ',')))
+        if (is_word(name, url_cut(&names, ',')))
             return true;
     return false;
 }
@@ -91,7 +92,7 @@ bool host_is_ours(struct bytes host, const char *names)
     if (!host.len || !names || !*names || host.at[0] == '[')
         return true;
     name = url_cut(&host, ':');
-    return is_v4_address(name) || is_same(name, BYTES("localhost")) ||
+    return is_v4_address(name) || is_word(name, BYTES("localhost")) ||
            is_listed(name, bytes_of_text(names));
 }
 
@@ -136,12 +137,6 @@ static enum http_error take_line(struct bytes input, size_t *used, struct bytes 
     return memchr(line->at, '\r', line->len) ? HTTP_ERROR_LINE_END : HTTP_ERROR_NONE;
 }
 
-static unsigned body_hex_value(char c)
-{
-    return isdigit((unsigned char)c) ? (unsigned)(c - '0')
-                                     : (unsigned)(tolower((unsigned char)c) - 'a' + 10);
-}
-
 /* Nothing but an extension, which is left alone. */
 static bool may_follow_size(struct bytes rest)
 {
@@ -154,11 +149,12 @@ static enum http_error take_size(struct body *b, struct bytes line)
 {
     uint64_t size = 0;
     size_t i = 0;
+    int digit;
 
-    for (; i < line.len && isxdigit((unsigned char)line.at[i]); i++) {
+    for (; i < line.len && (digit = hex_value(line.at[i])) >= 0; i++) {
         if (size >> 56)
             return HTTP_ERROR_TOO_LARGE;
-        size = size << 4 | body_hex_value(line.at[i]);
+        size = size << 4 | (unsigned)digit;
     }
     if (i == 0 || !may_follow_size(bytes_of(line.at + i, line.len - i)))
         return HTTP_ERROR_CHUNK;
@@ -251,11 +247,6 @@ static bool consists_of(struct bytes bytes, bool (*is_fine)(unsigned char c))
 static bool is_token(struct bytes bytes)
 {
     return bytes.len && consists_of(bytes, is_token_char);
-}
-
-static bool is_word(struct bytes bytes, struct bytes word)
-{
-    return bytes.len == word.len && strncasecmp(bytes.at, word.at, word.len) == 0;
 }
 
 static bool begins_with(struct bytes bytes, struct bytes start)
@@ -384,16 +375,14 @@ static enum http_error take_coding(struct bytes value, struct head *h)
 /* A list of words; "close" wins over all others. */
 static enum http_error take_connection(struct bytes value, struct head *h)
 {
-    struct bytes word;
-    bool is_last, is_closed = false, is_kept = false;
+    bool is_closed = false, is_kept = false;
 
-    do {
-        is_last = !cut(&value, ',', &word);
-        if (is_last)
-            word = value;
-        is_closed |= is_word(trim(word), BYTES("close"));
-        is_kept |= is_word(trim(word), BYTES("keep-alive"));
-    } while (!is_last);
+    while (value.len) {
+        struct bytes word = trim(url_cut(&value, ','));
+
+        is_closed |= is_word(word, BYTES("close"));
+        is_kept |= is_word(word, BYTES("keep-alive"));
+    }
     h->wants_close |= is_closed;
     h->is_kept_alive = !h->wants_close && (h->is_kept_alive || is_kept);
     return HTTP_ERROR_NONE;

@@ -29,7 +29,7 @@ struct http {
     char date[48];
 };
 
-/* Where a client is; client.c has the picture. */
+/* Where a client is; server.c has the picture. */
 enum http_phase {
     HTTP_IN_HEAD,
     HTTP_IN_BODY,
@@ -74,30 +74,8 @@ struct http_client {
 
 /* ---- server.c ---- */
 
-/* Forgets a client and frees it. */
-void http_client_free(struct http_client *client);
-
-/* ---- client.c ---- */
-
-/* `client` is zeroed, but for `excess`. */
-void http_client_init(struct http_client *client, struct http *h, int fd, struct peer *peer);
-
-/* The callbacks of the server's connection_kind. */
-size_t http_client_take(struct connection *c, struct bytes input);
-void http_client_end(struct connection *c);
-bool http_client_is_busy(const struct connection *c);
-void http_client_written(struct connection *c);
-void http_client_closed(struct connection *c);
-
-/* Its handler waits no longer. */
-void http_client_cancel_waits(struct http_client *client);
-
-/* The server is closing: a client with nothing in work ends once its reply is read. */
-void http_client_wind_up(struct http_client *client);
-
 /* `head`, or nothing where none has come, is copied. */
 struct http_request *http_request_begin(struct http_client *client, struct bytes head);
-void http_request_end(struct http_request *r);
 
 /* Gives the request to its route, or answers with an error. */
 void http_request_work(struct http_request *r);

@@ -67,17 +67,6 @@ bool json_walk_element(struct json_walk *walk, struct bytes *value);
  * bytes must be the caller's to change, and a string with escapes is unescaped only once. */
 struct bytes json_unescape(struct bytes string);
 
-/* Decodes base64 as strictly as RFC 4648 section 3 asks (the standard alphabet, padded, nothing
- * else), in place: the bytes of `text` must be the caller's to change, and `out` borrows from
- * them. False: not base64; `out` is untouched and `text` is spoilt. */
-bool json_base64_decode(struct bytes text, struct bytes *out);
-
-/* UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing above U+10FFFF. The
- * length of the character at the front of the `left` bytes (1 or more) at `at`; 0 when there is
- * none.
- */
-size_t utf8_length(const unsigned char *at, size_t left);
-
 /* White space between values. */
 static inline bool json_is_space(char c)
 {

@@ -1,7 +1,6 @@
 #include "protocol/json/write.h"
 
-#include <stdint.h>
-
+#include "base/encoding.h"
 #include "protocol/json/read.h"
 
 /* ---- strings ---- */
@@ -61,26 +60,20 @@ bool json_add_text(struct buf *out, struct bytes text)
 
 void json_add_base64(struct buf *out, struct bytes bytes)
 {
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *at = (const unsigned char *)bytes.at;
-
     buf_add_char(out, '"');
-    for (size_t i = 0; i < bytes.len; i += 3) {
-        size_t have = bytes.len - i < 3 ? bytes.len - i : 3;
-        uint32_t three = (uint32_t)at[i] << 16;
-        char four[4];
-
-        three |= have > 1 ? (uint32_t)at[i + 1] << 8 : 0;
-        three |= have > 2 ? at[i + 2] : 0;
-        for (unsigned k = 0; k < 4; k++)
-            four[k] = k <= have ? digits[three >> (18 - 6 * k) & 63] : '=';
-        buf_add(out, four, sizeof(four));
-    }
+    base64_add(out, bytes);
     buf_add_char(out, '"');
 }
 
 /* ---- members ---- */
+
+void json_next(struct buf *out)
+{
+    char last = out->at[out->len - 1];
+
+    if (last != '[' && last != '{')
+        buf_add_char(out, ',');
+}
 
 void json_put_text(struct buf *out, const char *before, struct bytes text)
 {

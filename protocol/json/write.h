@@ -17,6 +17,9 @@ bool json_add_text(struct buf *out, struct bytes text);
 /* Adds `bytes` in base64 (RFC 4648, padded), with its quotes. */
 void json_add_base64(struct buf *out, struct bytes bytes);
 
+/* A comma, unless a list or an object was just opened: call before each item of one. */
+void json_next(struct buf *out);
+
 /* Members. `before` is all that stands before the value: "{\"id\":" or ",\"id\":". */
 
 void json_put_text(struct buf *out, const char *before, struct bytes text);

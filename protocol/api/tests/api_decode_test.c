@@ -17,8 +17,7 @@ struct decoded {
     char *copy;
     struct bytes value;
     enum status status;
-    struct api_push push;
-    struct api_lease lease;
+    struct op op;
     struct api_why why;
 };
 
@@ -37,10 +36,10 @@ static struct decoded decode_push(const char *text)
     struct decoded d = decode(bytes_of_text(text));
 
     assert_int_equal(d.status, STATUS_OK);
-    d.push.ttr_ms = -7;
-    d.status = api_decode_push(d.value, &d.push, &d.why);
+    d.op = (struct op){.verb = OP_PUSH, .in.push.ttr_ms = -7};
+    d.status = api_decode_push(d.value, &d.op, &d.why);
     if (d.status)
-        assert_int_equal(d.push.ttr_ms, -7);
+        assert_int_equal(d.op.in.push.ttr_ms, -7);
     return d;
 }
 
@@ -49,10 +48,10 @@ static struct decoded decode_lease(const char *text, enum op_verb verb)
     struct decoded d = decode(bytes_of_text(text));
 
     assert_int_equal(d.status, STATUS_OK);
-    d.lease.stamp = -7;
-    d.status = api_decode_lease(d.value, verb, &d.lease, &d.why);
+    d.op = (struct op){.verb = verb, .in.lease.stamp = -7};
+    d.status = api_decode_lease(d.value, &d.op, &d.why);
     if (d.status)
-        assert_int_equal(d.lease.stamp, -7);
+        assert_int_equal(d.op.in.lease.stamp, -7);
     return d;
 }
 
@@ -79,11 +78,11 @@ static void reads_a_job_with_all_its_members(void **state)
                                    ": 10} ");
 
     assert_int_equal(d.status, STATUS_OK);
-    assert_bytes(d.push.id, BYTES("a/1"));
-    assert_bytes(d.push.body, BYTES("gr\xc3\xbc\xc3\x9f \"dich\"\0"));
-    assert_int_equal(d.push.delay_ms, 10);
-    assert_int_equal(d.push.at_ms, 0);
-    assert_int_equal(d.push.ttr_ms, 5000);
+    assert_bytes(d.op.id, BYTES("a/1"));
+    assert_bytes(d.op.in.push.body, BYTES("gr\xc3\xbc\xc3\x9f \"dich\"\0"));
+    assert_int_equal(d.op.in.push.delay_ms, 10);
+    assert_int_equal(d.op.in.push.at_ms, 0);
+    assert_int_equal(d.op.in.push.ttr_ms, 5000);
     free(d.copy);
 }
 
@@ -92,14 +91,14 @@ static void leaves_what_is_not_given_to_the_topic(void **state)
     struct decoded d = decode_push("{\"body\":\"\"}");
 
     assert_int_equal(d.status, STATUS_OK);
-    assert_int_equal(d.push.id.len, 0);
-    assert_int_equal(d.push.body.len, 0);
-    assert_int_equal(d.push.delay_ms, 0);
-    assert_int_equal(d.push.mode, PUSH_REJECT);
-    assert_int_equal(d.push.given, 0);
+    assert_int_equal(d.op.id.len, 0);
+    assert_int_equal(d.op.in.push.body.len, 0);
+    assert_int_equal(d.op.in.push.delay_ms, 0);
+    assert_int_equal(d.op.in.push.mode, PUSH_REJECT);
+    assert_int_equal(d.op.in.push.given, 0);
     free(d.copy);
     d = decode_push("{\"body\":\"\",\"ttr_ms\":0,\"ttl_ms\":0}");
-    assert_int_equal(d.push.given, SETTING_BIT(TTR) | SETTING_BIT(TTL));
+    assert_int_equal(d.op.in.push.given, SETTING_BIT(TTR) | SETTING_BIT(TTL));
     free(d.copy);
 }
 
@@ -111,16 +110,16 @@ static void reads_the_rules_of_a_job(void **state)
         "\"cap_ms\":2592000000,\"jitter_percent\":100}}");
 
     assert_int_equal(d.status, STATUS_OK);
-    assert_int_equal(d.push.rules.priority, RULES_PRIORITY_MAX);
-    assert_int_equal(d.push.rules.max_tries, RULES_TRIES_MAX);
-    assert_int_equal(d.push.rules.backoff.kind, BACKOFF_EXPONENTIAL);
-    assert_int_equal(d.push.rules.backoff.base_ms, 1);
-    assert_int_equal(d.push.rules.backoff.cap_ms, RULES_BACKOFF_MAX_MS);
-    assert_int_equal(d.push.rules.backoff.jitter_percent, 100);
-    assert_int_equal(d.push.ttl_ms, QUEUE_DELAY_MAX_MS);
-    assert_int_equal(d.push.mode, PUSH_REPLACE);
-    assert_int_equal(d.push.given, SETTING_BIT(PRIORITY) | SETTING_BIT(MAX_TRIES) |
-                                       SETTING_BIT(BACKOFF) | SETTING_BIT(TTL));
+    assert_int_equal(d.op.in.push.rules.priority, RULES_PRIORITY_MAX);
+    assert_int_equal(d.op.in.push.rules.max_tries, RULES_TRIES_MAX);
+    assert_int_equal(d.op.in.push.rules.backoff.kind, BACKOFF_EXPONENTIAL);
+    assert_int_equal(d.op.in.push.rules.backoff.base_ms, 1);
+    assert_int_equal(d.op.in.push.rules.backoff.cap_ms, RULES_BACKOFF_MAX_MS);
+    assert_int_equal(d.op.in.push.rules.backoff.jitter_percent, 100);
+    assert_int_equal(d.op.in.push.ttl_ms, QUEUE_DELAY_MAX_MS);
+    assert_int_equal(d.op.in.push.mode, PUSH_REPLACE);
+    assert_int_equal(d.op.in.push.given, SETTING_BIT(PRIORITY) | SETTING_BIT(MAX_TRIES) |
+                                             SETTING_BIT(BACKOFF) | SETTING_BIT(TTL));
     free(d.copy);
 }
 
@@ -174,8 +173,8 @@ static void reads_a_body_in_base64(void **state)
     struct decoded d = decode_push("{\"body_base64\":\"AP\\/+gA==\",\"at_ms\":1800000000000}");
 
     assert_int_equal(d.status, STATUS_OK);
-    assert_bytes(d.push.body, BYTES("\0\xff\xfe\x80"));
-    assert_int_equal(d.push.at_ms, 1800000000000);
+    assert_bytes(d.op.in.push.body, BYTES("\0\xff\xfe\x80"));
+    assert_int_equal(d.op.in.push.at_ms, 1800000000000);
     free(d.copy);
 }
 
@@ -184,13 +183,13 @@ static void takes_numbers_up_to_their_bounds(void **state)
     struct decoded d = decode_push("{\"body\":\"\",\"delay_ms\":315360000000,\"ttr_ms\":0}");
 
     assert_int_equal(d.status, STATUS_OK);
-    assert_int_equal(d.push.delay_ms, QUEUE_DELAY_MAX_MS);
-    assert_int_equal(d.push.ttr_ms, 0);
+    assert_int_equal(d.op.in.push.delay_ms, QUEUE_DELAY_MAX_MS);
+    assert_int_equal(d.op.in.push.ttr_ms, 0);
     free(d.copy);
     d = decode_push("{\"body\":\"\",\"at_ms\":281474976710655,\"ttr_ms\":604800000}");
     assert_int_equal(d.status, STATUS_OK);
-    assert_int_equal(d.push.at_ms, QUEUE_AT_MAX_MS);
-    assert_int_equal(d.push.ttr_ms, QUEUE_TTR_MAX_MS);
+    assert_int_equal(d.op.in.push.at_ms, QUEUE_AT_MAX_MS);
+    assert_int_equal(d.op.in.push.ttr_ms, QUEUE_TTR_MAX_MS);
     free(d.copy);
     d = decode_push("{\"body\":\"\",\"delay_ms\":-0}");
     assert_int_equal(d.status, STATUS_OK);
@@ -292,19 +291,19 @@ static void counts_the_jobs_of_a_list(void **state)
     struct api_why why;
     unsigned count = 7;
 
-    assert_int_equal(api_count_jobs(BYTES("[]"), &count, &why), STATUS_OUT_OF_RANGE);
+    assert_int_equal(api_count(BYTES("[]"), "jobs", &count, &why), STATUS_OUT_OF_RANGE);
     assert_string_equal(why.text, "a list has 1 to 1000 jobs");
-    assert_int_equal(api_count_jobs(BYTES("[{},[1,2],\"]\"]"), &count, &why), STATUS_OK);
+    assert_int_equal(api_count(BYTES("[{},[1,2],\"]\"]"), "jobs", &count, &why), STATUS_OK);
     assert_int_equal(count, 3);
     buf_add_text(&text, "[0");
     for (unsigned i = 1; i < API_ITEMS_MAX; i++)
         buf_add_text(&text, ",0");
     buf_add_char(&text, ']');
-    assert_int_equal(api_count_jobs(buf_bytes(&text), &count, &why), STATUS_OK);
+    assert_int_equal(api_count(buf_bytes(&text), "jobs", &count, &why), STATUS_OK);
     assert_int_equal(count, API_ITEMS_MAX);
     text.len--;
     buf_add_text(&text, ",0]");
-    assert_int_equal(api_count_jobs(buf_bytes(&text), &count, &why), STATUS_OUT_OF_RANGE);
+    assert_int_equal(api_count(buf_bytes(&text), "jobs", &count, &why), STATUS_OUT_OF_RANGE);
     assert_int_equal(count, API_ITEMS_MAX);
     buf_fini(&text);
 }
@@ -316,29 +315,29 @@ static void reads_a_lease_and_what_may_stand_beside_it(void **state)
     struct decoded d = decode_lease("{\"lease\":\"140737488355327\"}", OP_ACK);
 
     assert_int_equal(d.status, STATUS_OK);
-    assert_int_equal(d.lease.stamp, JOB_STAMP_MAX);
+    assert_int_equal(d.op.in.lease.stamp, JOB_STAMP_MAX);
     free(d.copy);
     d = decode_lease("{\"delay_ms\":3,\"lease\":\"1\"}", OP_RELEASE);
     assert_int_equal(d.status, STATUS_OK);
-    assert_int_equal(d.lease.stamp, 1);
-    assert_int_equal(d.lease.delay_ms, 3);
-    assert_int_equal(d.lease.ttr_ms, 0);
+    assert_int_equal(d.op.in.lease.stamp, 1);
+    assert_int_equal(d.op.in.lease.delay_ms, 3);
+    assert_int_equal(d.op.in.lease.ttr_ms, 0);
     free(d.copy);
     d = decode_lease("{\"lease\":\"1\"}", OP_RELEASE);
     assert_int_equal(d.status, STATUS_OK);
-    assert_int_equal(d.lease.delay_ms, -1);
+    assert_int_equal(d.op.in.lease.delay_ms, -1);
     free(d.copy);
     d = decode_lease("{\"lease\":\"1\"}", OP_BURY);
     assert_int_equal(d.status, STATUS_OK);
     free(d.copy);
     d = decode_lease("{\"lease\":\"1\",\"ttr_ms\":4}", OP_TOUCH);
     assert_int_equal(d.status, STATUS_OK);
-    assert_int_equal(d.lease.delay_ms, 0);
-    assert_int_equal(d.lease.ttr_ms, 4);
+    assert_int_equal(d.op.in.lease.delay_ms, 0);
+    assert_int_equal(d.op.in.lease.ttr_ms, 4);
     free(d.copy);
     d = decode_lease("{\"lease\":\"1\"}", OP_TOUCH);
     assert_int_equal(d.status, STATUS_OK);
-    assert_int_equal(d.lease.ttr_ms, 0);
+    assert_int_equal(d.op.in.lease.ttr_ms, 0);
     free(d.copy);
 }
 
@@ -385,11 +384,11 @@ static void reads_leases_one_by_one(void **state)
     assert_int_equal(count, 2);
     walk = json_walk_into(list);
     assert_true(json_walk_element(&walk, &item));
-    assert_int_equal(api_decode_one_lease(item, &d.lease, &d.why), STATUS_OK);
-    assert_bytes(d.lease.id, BYTES("a"));
-    assert_int_equal(d.lease.stamp, 7);
+    assert_int_equal(api_decode_one_lease(item, &d.op, &d.why), STATUS_OK);
+    assert_bytes(d.op.id, BYTES("a"));
+    assert_int_equal(d.op.in.lease.stamp, 7);
     assert_true(json_walk_element(&walk, &item));
-    assert_int_equal(api_decode_one_lease(item, &d.lease, &d.why), STATUS_BAD_REQUEST);
+    assert_int_equal(api_decode_one_lease(item, &d.op, &d.why), STATUS_BAD_REQUEST);
     assert_string_equal(d.why.text, "not an object");
     free(d.copy);
 }
@@ -433,7 +432,7 @@ static void refuses_one_of_several_leases(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct decoded d = decode(bytes_of_text(cases[i].text));
 
-        d.status = api_decode_one_lease(d.value, &d.lease, &d.why);
+        d.status = api_decode_one_lease(d.value, &d.op, &d.why);
         assert_refused(d, cases[i].text, STATUS_BAD_REQUEST, cases[i].why);
     }
 }
@@ -460,11 +459,11 @@ static void reads_a_delay_or_a_time_and_never_both(void **state)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct decoded d = decode(bytes_of_text(cases[i].text));
-        struct api_move move = {-1, -1};
+        struct op op = {.verb = OP_MOVE, .in.move = {.delay_ms = -1, .at_ms = -1}};
 
-        d.status = api_decode_move(d.value, &move, &d.why);
-        assert_int_equal(move.delay_ms, cases[i].delay_ms);
-        assert_int_equal(move.at_ms, cases[i].at_ms);
+        d.status = api_decode_move(d.value, &op, &d.why);
+        assert_int_equal(op.in.move.delay_ms, cases[i].delay_ms);
+        assert_int_equal(op.in.move.at_ms, cases[i].at_ms);
         assert_refused(d, cases[i].text, cases[i].status, cases[i].why);
     }
 }

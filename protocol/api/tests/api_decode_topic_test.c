@@ -28,12 +28,14 @@ static char *copy_of(const char *text)
     return memcpy(copy, text, strlen(text));
 }
 
-static enum status decode_sweep(const char *text, enum op_verb verb, struct api_sweep *sweep,
+static enum status decode_sweep(const char *text, enum op_verb verb, struct sweep *sweep,
                                 struct api_why *why)
 {
     char *copy = copy_of(text);
-    enum status status = api_decode_sweep(bytes_of(copy, strlen(text)), verb, sweep, why);
+    enum status status;
 
+    sweep->verb = verb;
+    status = api_decode_sweep(bytes_of(copy, strlen(text)), sweep, why);
     free(copy);
     return status;
 }
@@ -49,7 +51,7 @@ static void assert_refusal(const struct refusal *refusal, enum status status,
 
 static void reads_what_is_to_be_swept(void **state)
 {
-    struct api_sweep sweep;
+    struct sweep sweep;
     struct api_why why;
 
     assert_int_equal(decode_sweep("{}", OP_KICK, &sweep, &why), STATUS_OK);
@@ -87,7 +89,7 @@ static void refuses_a_kick_and_names_the_member(void **state)
     };
 
     for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
-        struct api_sweep sweep = {.limit = 7};
+        struct sweep sweep = {.limit = 7};
         struct api_why why;
 
         assert_refusal(&refusals[i], decode_sweep(refusals[i].text, OP_KICK, &sweep, &why),
@@ -113,7 +115,7 @@ static void refuses_a_purge_that_does_not_say_of_what(void **state)
     };
 
     for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
-        struct api_sweep sweep = {.limit = 7};
+        struct sweep sweep = {.limit = 7};
         struct api_why why;
 
         assert_refusal(&refusals[i], decode_sweep(refusals[i].text, OP_PURGE, &sweep, &why),
@@ -147,25 +149,24 @@ static void reads_how_long_a_pause_is(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         const struct refusal *refusal = &cases[i].refusal;
         char *copy = copy_of(refusal->text);
-        struct api_pause pause = {-1, -1};
+        struct op op = {.verb = OP_CONFIGURE,
+                        .in.configure = {.settings.paused_until_ms = -1, .pause_ms = -1}};
         struct api_why why = {""};
 
-        assert_refusal(refusal,
-                       api_decode_pause(bytes_of(copy, strlen(refusal->text)), &pause, &why),
-                       &why);
-        assert_int_equal(pause.until_ms, cases[i].until_ms);
-        assert_int_equal(pause.for_ms, cases[i].for_ms);
+        assert_refusal(
+            refusal, api_decode_pause(bytes_of(copy, strlen(refusal->text)), &op, &why), &why);
+        assert_int_equal(op.in.configure.settings.paused_until_ms, cases[i].until_ms);
+        assert_int_equal(op.in.configure.pause_ms, cases[i].for_ms);
         free(copy);
     }
 }
 
 /* ---- settings ---- */
 
-static enum status decode_settings(const char *text, struct api_settings *settings,
-                                   struct api_why *why)
+static enum status decode_settings(const char *text, struct op *op, struct api_why *why)
 {
     char *copy = copy_of(text);
-    enum status status = api_decode_settings(bytes_of(copy, strlen(text)), settings, why);
+    enum status status = api_decode_settings(bytes_of(copy, strlen(text)), op, why);
 
     free(copy);
     return status;
@@ -173,25 +174,26 @@ static enum status decode_settings(const char *text, struct api_settings *settin
 
 static void sets_what_is_given_and_unsets_what_is_null(void **state)
 {
-    struct api_settings s;
+    struct op op = {.verb = OP_CONFIGURE};
     struct api_why why;
 
     assert_int_equal(
-        decode_settings("{\"ttr_ms\":1,\"priority\":null,\"history\":true}", &s, &why),
+        decode_settings("{\"ttr_ms\":1,\"priority\":null,\"history\":true}", &op, &why),
         STATUS_OK);
-    assert_int_equal(s.mask, SETTING_BIT(TTR) | SETTING_BIT(PRIORITY) | SETTING_BIT(HISTORY));
-    assert_int_equal(s.settings.set, SETTING_BIT(TTR) | SETTING_BIT(HISTORY));
-    assert_int_equal(s.settings.ttr_ms, 1);
-    assert_true(s.settings.history);
-    assert_int_equal(decode_settings("{\"history\":false}", &s, &why), STATUS_OK);
-    assert_int_equal(s.settings.set, SETTING_BIT(HISTORY));
-    assert_false(s.settings.history);
+    assert_int_equal(op.in.configure.mask,
+                     SETTING_BIT(TTR) | SETTING_BIT(PRIORITY) | SETTING_BIT(HISTORY));
+    assert_int_equal(op.in.configure.settings.set, SETTING_BIT(TTR) | SETTING_BIT(HISTORY));
+    assert_int_equal(op.in.configure.settings.ttr_ms, 1);
+    assert_true(op.in.configure.settings.history);
+    assert_int_equal(decode_settings("{\"history\":false}", &op, &why), STATUS_OK);
+    assert_int_equal(op.in.configure.settings.set, SETTING_BIT(HISTORY));
+    assert_false(op.in.configure.settings.history);
 }
 
 static void reads_all_settings(void **state)
 {
     struct buf text = BUF_INIT;
-    struct api_settings s;
+    struct op op = {.verb = OP_CONFIGURE};
     struct api_why why;
 
     buf_add_text(&text, "{\"backoff\":{\"kind\":\"fixed\",\"base_ms\":5}");
@@ -202,22 +204,22 @@ static void reads_all_settings(void **state)
             buf_printf(&text, ",\"%s\":%" PRId64, setting_word(i), setting_max(i));
     }
     buf_add_text(&text, "}");
-    assert_int_equal(decode_settings(buf_text(&text), &s, &why), STATUS_OK);
+    assert_int_equal(decode_settings(buf_text(&text), &op, &why), STATUS_OK);
     buf_fini(&text);
-    assert_int_equal(s.mask, SETTINGS_ALL);
-    assert_int_equal(s.settings.set, SETTINGS_ALL);
+    assert_int_equal(op.in.configure.mask, SETTINGS_ALL);
+    assert_int_equal(op.in.configure.settings.set, SETTINGS_ALL);
     for (unsigned i = 0; i < SETTING_COUNT; i++)
         assert_true(setting_kind(i) == SETTING_BACKOFFS ||
-                    setting_number(&s.settings, i) == setting_max(i));
-    assert_int_equal(s.settings.ttr_ms, QUEUE_TTR_MAX_MS);
-    assert_int_equal(s.settings.priority, RULES_PRIORITY_MAX);
-    assert_int_equal(s.settings.max_tries, RULES_TRIES_MAX);
-    assert_int_equal(s.settings.backoff.kind, BACKOFF_FIXED);
-    assert_int_equal(s.settings.backoff.base_ms, 5);
-    assert_int_equal(s.settings.ttl_ms, QUEUE_DELAY_MAX_MS);
-    assert_int_equal(s.settings.dead_max, UINT32_MAX);
-    assert_int_equal(s.settings.dead_age_ms, QUEUE_DELAY_MAX_MS);
-    assert_true(s.settings.history);
+                    setting_number(&op.in.configure.settings, i) == setting_max(i));
+    assert_int_equal(op.in.configure.settings.ttr_ms, QUEUE_TTR_MAX_MS);
+    assert_int_equal(op.in.configure.settings.priority, RULES_PRIORITY_MAX);
+    assert_int_equal(op.in.configure.settings.max_tries, RULES_TRIES_MAX);
+    assert_int_equal(op.in.configure.settings.backoff.kind, BACKOFF_FIXED);
+    assert_int_equal(op.in.configure.settings.backoff.base_ms, 5);
+    assert_int_equal(op.in.configure.settings.ttl_ms, QUEUE_DELAY_MAX_MS);
+    assert_int_equal(op.in.configure.settings.dead_max, UINT32_MAX);
+    assert_int_equal(op.in.configure.settings.dead_age_ms, QUEUE_DELAY_MAX_MS);
+    assert_true(op.in.configure.settings.history);
 }
 
 static void refuses_settings_and_names_the_member(void **state)
@@ -236,11 +238,11 @@ static void refuses_settings_and_names_the_member(void **state)
     };
 
     for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
-        struct api_settings s = {.mask = 7};
+        struct op op = {.verb = OP_CONFIGURE, .in.configure.mask = 7};
         struct api_why why;
 
-        assert_refusal(&refusals[i], decode_settings(refusals[i].text, &s, &why), &why);
-        assert_int_equal(s.mask, 7);
+        assert_refusal(&refusals[i], decode_settings(refusals[i].text, &op, &why), &why);
+        assert_int_equal(op.in.configure.mask, 7);
     }
 }
 

@@ -41,7 +41,7 @@ static void says_what_was_pushed_and_what_was_not(void **state)
     op.out.push.existed = true;
     api_add_pushed(&out, &op);
     assert_says(&out, "{\"id\":\"7\",\"due_ms\":1796117400000,\"existed\":true}");
-    api_add_refusal(&out, HTTP_ERROR_DUPLICATE, BYTES("it \"lives\"\xff"));
+    api_add_error(&out, HTTP_ERROR_DUPLICATE, BYTES("it \"lives\"\xff"), HTTP_ERROR_NO_COUNT);
     assert_says(&out, "{\"error\":{\"code\":\"duplicate\","
                       "\"message\":\"it \\\"lives\\\"\xef\xbf\xbd\"}}");
 }

@@ -21,9 +21,10 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 /* ---- pushes ---- */
 
 /* A job as it is handed out has the bytes that were pushed. */
-static void check_round_trip(const struct api_push *push)
+static void check_round_trip(const struct op *push)
 {
-    struct job job = {.id = push->id, .body = push->body, .ttr_ms = push->ttr_ms};
+    struct job job = {
+        .id = push->id, .body = push->in.push.body, .ttr_ms = push->in.push.ttr_ms};
     struct buf reply = BUF_INIT, base64 = BUF_INIT;
     const json_t *shown, *body;
     json_t *tree;
@@ -35,9 +36,9 @@ static void check_round_trip(const struct api_push *push)
     assert(bytes_equal(fuzz_text_of(json_object_get(shown, "id")), push->id));
     body = json_object_get(shown, "body");
     if (body) {
-        assert(bytes_equal(fuzz_text_of(body), push->body));
+        assert(bytes_equal(fuzz_text_of(body), push->in.push.body));
     } else {
-        json_add_base64(&base64, push->body);
+        json_add_base64(&base64, push->in.push.body);
         assert(bytes_equal(fuzz_text_of(json_object_get(shown, "body_base64")),
                            bytes_of(base64.at + 1, base64.len - 2)));
     }
@@ -63,28 +64,29 @@ static void check_backoff(const struct backoff *backoff, const json_t *given)
     buf_fini(&reply);
 }
 
-static void check_push(const struct api_push *push, const json_t *job)
+static void check_push(const struct op *push, const json_t *job)
 {
     const json_t *id = json_object_get(job, "id"), *body = json_object_get(job, "body");
     struct buf base64 = BUF_INIT;
 
     assert(bytes_equal(push->id, id ? fuzz_text_of(id) : BYTES("")));
-    assert(push->delay_ms == fuzz_number_of(job, "delay_ms", 0));
-    assert(push->at_ms == fuzz_number_of(job, "at_ms", 0));
-    assert(push->ttr_ms == fuzz_number_of(job, "ttr_ms", 0));
-    assert(push->ttl_ms == fuzz_number_of(job, "ttl_ms", 0));
-    assert(push->rules.priority == fuzz_number_of(job, "priority", 0));
-    assert(push->rules.max_tries == fuzz_number_of(job, "max_tries", 0));
-    assert(!(push->given & SETTING_BIT(TTR)) == !json_object_get(job, "ttr_ms"));
-    assert(!(push->given & SETTING_BIT(TTL)) == !json_object_get(job, "ttl_ms"));
-    assert(!(push->given & SETTING_BIT(PRIORITY)) == !json_object_get(job, "priority"));
-    assert(!(push->given & SETTING_BIT(MAX_TRIES)) == !json_object_get(job, "max_tries"));
-    assert(!(push->given & SETTING_BIT(BACKOFF)) == !json_object_get(job, "backoff"));
-    check_backoff(&push->rules.backoff, json_object_get(job, "backoff"));
+    assert(push->in.push.delay_ms == fuzz_number_of(job, "delay_ms", 0));
+    assert(push->in.push.at_ms == fuzz_number_of(job, "at_ms", 0));
+    assert(push->in.push.ttr_ms == fuzz_number_of(job, "ttr_ms", 0));
+    assert(push->in.push.ttl_ms == fuzz_number_of(job, "ttl_ms", 0));
+    assert(push->in.push.rules.priority == fuzz_number_of(job, "priority", 0));
+    assert(push->in.push.rules.max_tries == fuzz_number_of(job, "max_tries", 0));
+    assert(!(push->in.push.given & SETTING_BIT(TTR)) == !json_object_get(job, "ttr_ms"));
+    assert(!(push->in.push.given & SETTING_BIT(TTL)) == !json_object_get(job, "ttl_ms"));
+    assert(!(push->in.push.given & SETTING_BIT(PRIORITY)) == !json_object_get(job, "priority"));
+    assert(!(push->in.push.given & SETTING_BIT(MAX_TRIES)) ==
+           !json_object_get(job, "max_tries"));
+    assert(!(push->in.push.given & SETTING_BIT(BACKOFF)) == !json_object_get(job, "backoff"));
+    check_backoff(&push->in.push.rules.backoff, json_object_get(job, "backoff"));
     if (body) {
-        assert(bytes_equal(push->body, fuzz_text_of(body)));
+        assert(bytes_equal(push->in.push.body, fuzz_text_of(body)));
     } else {
-        json_add_base64(&base64, push->body);
+        json_add_base64(&base64, push->in.push.body);
         assert(bytes_equal(fuzz_text_of(json_object_get(job, "body_base64")),
                            bytes_of(base64.at + 1, base64.len - 2)));
     }
@@ -102,7 +104,7 @@ static void check_why(const struct api_why *why)
 /* `value` is decoded in place. */
 static void try_push(struct bytes value, json_t *job, bool has_twins)
 {
-    struct api_push push;
+    struct op push = {.verb = OP_PUSH};
     struct api_why why;
 
     if (api_decode_push(value, &push, &why) == STATUS_OK) {
@@ -122,7 +124,7 @@ static void try_list(struct bytes value, const json_t *jobs, bool has_twins)
     struct bytes item;
     unsigned count = 0;
 
-    if (api_count_jobs(value, &count, &why)) {
+    if (api_count(value, "jobs", &count, &why)) {
         assert(expected < 1 || expected > API_ITEMS_MAX);
         return;
     }
@@ -136,15 +138,17 @@ static void try_lease(struct bytes value, enum op_verb verb, json_t *object, boo
 {
     const char *number = verb == OP_RELEASE ? "delay_ms" : verb == OP_TOUCH ? "ttr_ms" : NULL;
     int64_t max = verb == OP_RELEASE ? QUEUE_DELAY_MAX_MS : QUEUE_TTR_MAX_MS;
-    struct api_lease lease;
+    struct op op = {.verb = verb};
     struct api_why why;
 
-    if (api_decode_lease(value, verb, &lease, &why) == STATUS_OK) {
+    if (api_decode_lease(value, &op, &why) == STATUS_OK) {
         assert(!has_twins && fuzz_is_good_lease(object, number, max));
-        assert(lease.stamp ==
+        assert(op.in.lease.stamp ==
                strtoll(json_string_value(json_object_get(object, "lease")), NULL, 10));
-        assert(lease.delay_ms == (verb == OP_RELEASE ? fuzz_number_of(object, number, -1) : 0));
-        assert(lease.ttr_ms == (verb == OP_TOUCH ? fuzz_number_of(object, number, 0) : 0));
+        assert(op.in.lease.delay_ms ==
+               (verb == OP_RELEASE ? fuzz_number_of(object, number, -1) : 0));
+        assert(op.in.lease.ttr_ms ==
+               (verb == OP_TOUCH ? fuzz_number_of(object, number, 0) : 0));
     } else {
         assert(has_twins || !fuzz_is_good_lease(object, number, max));
         check_why(&why);
@@ -156,7 +160,7 @@ static void try_lease(struct bytes value, enum op_verb verb, json_t *object, boo
 static void try_leases(struct bytes value, json_t *object, bool has_twins)
 {
     const json_t *list = json_object_get(object, "leases");
-    struct api_lease lease;
+    struct op op = {.verb = OP_ACK};
     struct json_walk walk;
     struct api_why why;
     struct bytes item;
@@ -172,52 +176,53 @@ static void try_leases(struct bytes value, json_t *object, bool has_twins)
     walk = json_walk_into(item);
     for (size_t i = 0; json_walk_element(&walk, &item); i++) {
         const json_t *one = json_array_get(list, i);
-        bool is_good = api_decode_one_lease(item, &lease, &why) == STATUS_OK;
+        bool is_good = api_decode_one_lease(item, &op, &why) == STATUS_OK;
 
         assert(!is_good || has_twins ||
                (json_object_size(one) == 2 &&
-                bytes_equal(lease.id, fuzz_text_of(json_object_get(one, "id")))));
+                bytes_equal(op.id, fuzz_text_of(json_object_get(one, "id")))));
     }
 }
 
 static void try_move(struct bytes value, json_t *object, bool has_twins)
 {
-    struct api_move move;
+    struct op op = {.verb = OP_MOVE};
     struct api_why why;
     bool is_good = fuzz_is_good_time(object, "delay_ms", "at_ms", 0, OBJECT_MOMENT_MIN,
                                      QUEUE_AT_MAX_MS, 1);
 
-    if (api_decode_move(value, &move, &why)) {
+    if (api_decode_move(value, &op, &why)) {
         assert(has_twins || !is_good);
         return;
     }
     assert(!has_twins && is_good);
-    assert(move.delay_ms == fuzz_number_of(object, "delay_ms", 0));
-    assert(move.at_ms == fuzz_number_of(object, "at_ms", 0));
+    assert(op.in.move.delay_ms == fuzz_number_of(object, "delay_ms", 0));
+    assert(op.in.move.at_ms == fuzz_number_of(object, "at_ms", 0));
 }
 
 static void try_pause(struct bytes value, json_t *object, bool has_twins)
 {
-    struct api_pause pause;
+    struct op op = {.verb = OP_CONFIGURE};
     struct api_why why;
     bool is_good = fuzz_is_good_time(object, "for_ms", "until_ms", 1, OBJECT_MOMENT_MIN,
                                      SETTINGS_FOREVER - 1, 0);
 
-    if (api_decode_pause(value, &pause, &why)) {
+    if (api_decode_pause(value, &op, &why)) {
         assert(has_twins || !is_good);
         return;
     }
     assert(!has_twins && is_good);
-    assert(pause.for_ms == fuzz_number_of(object, "for_ms", 0));
-    assert(pause.until_ms == fuzz_number_of(object, "until_ms", SETTINGS_FOREVER));
+    assert(op.in.configure.pause_ms == fuzz_number_of(object, "for_ms", 0));
+    assert(op.in.configure.settings.paused_until_ms ==
+           fuzz_number_of(object, "until_ms", SETTINGS_FOREVER));
 }
 
 static void try_sweep(struct bytes value, enum op_verb verb, json_t *object, bool has_twins)
 {
-    struct api_sweep sweep;
+    struct sweep sweep = {.verb = verb};
     struct api_why why;
 
-    if (api_decode_sweep(value, verb, &sweep, &why)) {
+    if (api_decode_sweep(value, &sweep, &why)) {
         assert(has_twins || !fuzz_is_good_sweep(object, verb));
         return;
     }
@@ -230,9 +235,10 @@ static void try_sweep(struct bytes value, enum op_verb verb, json_t *object, boo
 }
 
 /* What is set is shown again as it was. */
-static void check_settings(const struct api_settings *settings, json_t *object)
+static void check_settings(const struct op *op, json_t *object)
 {
-    const struct settings_row row = {.topic = BYTES("t"), .settings = settings->settings};
+    const struct settings_row row = {.topic = BYTES("t"),
+                                     .settings = op->in.configure.settings};
     struct buf reply = BUF_INIT;
     const char *name;
     json_t *tree, *own, *value;
@@ -246,23 +252,23 @@ static void check_settings(const struct api_settings *settings, json_t *object)
             assert(json_is_null(value) ? !json_object_get(own, name)
                                        : json_equal(value, json_object_get(own, name)));
     }
-    assert((size_t)__builtin_popcount(settings->mask) == json_object_size(object));
-    assert((size_t)__builtin_popcount(settings->settings.set) == json_object_size(own));
+    assert((size_t)__builtin_popcount(op->in.configure.mask) == json_object_size(object));
+    assert((size_t)__builtin_popcount(op->in.configure.settings.set) == json_object_size(own));
     json_decref(tree);
     buf_fini(&reply);
 }
 
 static void try_settings(struct bytes value, json_t *object, bool has_twins)
 {
-    struct api_settings settings;
+    struct op op = {.verb = OP_CONFIGURE};
     struct api_why why;
 
-    if (api_decode_settings(value, &settings, &why)) {
+    if (api_decode_settings(value, &op, &why)) {
         assert(has_twins || !fuzz_are_good_settings(object));
         return;
     }
     assert(!has_twins && fuzz_are_good_settings(object));
-    check_settings(&settings, object);
+    check_settings(&op, object);
 }
 
 static void try_push_or_list(struct bytes value, json_t *tree, bool has_twins)

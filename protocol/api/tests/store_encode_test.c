@@ -1,4 +1,4 @@
-#include "protocol/api/cluster_encode.h"
+#include "protocol/api/encode.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/encoding.h"
 #include "protocol/json/read.h"
 #include "protocol/json/write.h"
 
@@ -215,7 +216,7 @@ static void assert_decodes(const char *text, const char *expected, size_t len)
     struct bytes out;
 
     strcpy(copy, text);
-    assert_true(json_base64_decode(bytes_of_text(copy), &out));
+    assert_true(base64_decode(bytes_of_text(copy), &out));
     assert_int_equal(out.len, len);
     assert_memory_equal(out.at, expected, len);
 }
@@ -247,7 +248,7 @@ static void refuses_what_is_not_base64(void **state)
 
         assert_non_null(copy);
         memcpy(copy, wrong[i], len);
-        if (json_base64_decode(bytes_of(copy, len), &out))
+        if (base64_decode(bytes_of(copy, len), &out))
             fail_msg("'%s' was taken for base64", wrong[i]);
         assert_true(bytes_equal(out, BYTES("untouched")));
         free(copy);
@@ -265,7 +266,7 @@ static void reads_what_the_writer_wrote(void **state)
         struct buf text = BUF_INIT;
 
         json_add_base64(&text, in);
-        assert_true(json_base64_decode(bytes_of(text.at + 1, text.len - 2), &out));
+        assert_true(base64_decode(bytes_of(text.at + 1, text.len - 2), &out));
         assert_true(bytes_equal(in, out));
         buf_fini(&text);
     }

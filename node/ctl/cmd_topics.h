@@ -1,6 +1,6 @@
-/* What commands about topics share: topics from a node, and topics as a table. */
-#ifndef DUEQ_NODE_CTL_TOPICS_H
-#define DUEQ_NODE_CTL_TOPICS_H
+/* What cmd_topics.c does for other commands: topics from a node, and their pause in a table. */
+#ifndef DUEQ_NODE_CTL_CMD_TOPICS_H
+#define DUEQ_NODE_CTL_CMD_TOPICS_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -21,9 +21,5 @@ enum ctl_exit topics_fetch_one(struct ctl *ctl, const char *name, json_t **topic
 
 /* A cell: is the API's topic paused, and until when? */
 void topics_add_pause(struct table *table, const json_t *topic);
-
-/* An array of the API's topics as a table; of those that came with "owners", who scans them. */
-void topics_print(const struct ctl *ctl, const json_t *topics);
-void topics_print_owners(const struct ctl *ctl, const json_t *topics);
 
 #endif

@@ -1,6 +1,6 @@
-/* What the commands about the cluster share: the page of GET /v1/cluster. */
-#ifndef DUEQ_NODE_CTL_CLUSTER_H
-#define DUEQ_NODE_CTL_CLUSTER_H
+/* What cmd_nodes.c does for other commands: the page of GET /v1/cluster. */
+#ifndef DUEQ_NODE_CTL_CMD_NODES_H
+#define DUEQ_NODE_CTL_CMD_NODES_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -25,9 +25,5 @@ int64_t cluster_stale_ms(const json_t *page);
 
 /* For what did not work. */
 extern const struct advice cluster_advice[];
-
-/* Says on stderr what everybody has to know: that failover is paused, that nobody leads or
- * nobody knows, that nodes of both modes are together, and what is wanted. */
-void cluster_warn(const json_t *page);
 
 #endif
