@@ -140,6 +140,10 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
 
     if (ctl->is_json && arguments->own[BODY_ONLY].is_given)
         return ctl_misused("pop: --json and --body-only exclude each other");
+    for (int i = 0; i < arguments->word_count; i++)
+        if (strchr(arguments->words[i], ','))
+            return ctl_misused("pop: no topic is called '%s'; each is a word of its own",
+                               arguments->words[i]);
     build(&request, arguments);
     end = request_ask(ctl, &request, "pop", &answer);
     jobs = json_object_get(answer, "jobs");

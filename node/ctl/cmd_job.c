@@ -249,7 +249,7 @@ static enum ctl_exit run_run(struct ctl *ctl, const struct arguments *arguments)
 static enum ctl_exit run_reschedule(struct ctl *ctl, const struct arguments *arguments)
 {
     if (arguments->own[DELAY].is_given == arguments->own[AT].is_given)
-        return ctl_misused("reschedule: to when? --delay or --at");
+        return ctl_misused("reschedule: to when? One of --delay and --at");
     return each_run(ctl, arguments, "POST", options_json(move_options, arguments));
 }
 

@@ -29,7 +29,9 @@ static const struct row {
      "Choose another --id, or replace the job that has this one: --mode replace."},
     {"not_owner", CTL_REFUSED,
      "To have longer: 'dueqctl touch' in time, or a longer --ttr of push or pop."},
-    {"not_reserved", CTL_REFUSED, "Its time to run was over, or somebody released it."},
+    {"not_reserved", CTL_REFUSED,
+     "The lease is over: its time to run, its ttl or its tries are, or it was given back, "
+     "moved or buried."},
     {"bad_topic", CTL_USAGE, NULL},
     {"bad_id", CTL_USAGE, NULL},
     {"wrong_state", CTL_REFUSED,

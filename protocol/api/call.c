@@ -19,7 +19,8 @@ struct call {
 static const char *api_text_of(const struct op *op)
 {
     if (op->status == STATUS_OUT_OF_RANGE && op->verb == OP_PUSH)
-        return "it would be due in more than 3650 days, or not before its own ttl is over";
+        return "it would be due in more than 3650 days, or, if it has a ttl, not before that "
+               "is over";
     if (op->status == STATUS_OUT_OF_RANGE && op->verb == OP_MOVE)
         return "it would be due in more than 3650 days";
     if (op->status == STATUS_OUT_OF_RANGE && op->verb == OP_CONFIGURE)
