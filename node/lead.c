@@ -317,10 +317,8 @@ static void on_unlisted(struct timer *timer)
 struct node_lead *node_lead_new(const struct node_lead_options *options)
 {
     const struct conf *conf = options->conf;
-    struct node_lead *l = calloc(1, sizeof(*l));
+    struct node_lead *l = must(calloc(1, sizeof(*l)));
 
-    if (!l)
-        abort();
     l->options = *options;
     l->journal.fd = -1;
     timer_init(&l->writes, on_writes);

@@ -436,10 +436,8 @@ static bool submit_request(struct report_cluster *c, struct request *w)
 static void submit(void *arg, struct cluster_command *asked)
 {
     struct report_cluster *c = arg;
-    struct request *w = calloc(1, sizeof(*w));
+    struct request *w = must(calloc(1, sizeof(*w)));
 
-    if (!w)
-        abort();
     w->asked = asked;
     w->cluster = c;
     w->adoption.on_done = on_adopted;

@@ -47,13 +47,6 @@ struct transfer {
     bool is_sent; /* a connection was there, and the request was given to it */
 };
 
-static void *must(void *p)
-{
-    if (!p)
-        abort();
-    return p;
-}
-
 static char *take_url(CURLU *url)
 {
     char *text;

@@ -102,9 +102,7 @@ void core_init(struct core *core, const struct queue_options *options, struct st
                struct timers *timers)
 {
     *core = (struct core){.options = *options, .store = store, .timers = timers};
-    core->is_away = calloc(store->buckets, sizeof(*core->is_away));
-    if (!core->is_away)
-        abort();
+    core->is_away = must(calloc(store->buckets, sizeof(*core->is_away)));
     later_init(&core->refused, timers, tell_refused);
 }
 

@@ -152,9 +152,7 @@ static struct history_batch *open_batch(struct history *h, unsigned bucket)
 
     if (h->batch_count >= HISTORY_BATCHES_MAX)
         return NULL;
-    b = malloc(sizeof(*b));
-    if (!b)
-        abort();
+    b = must(malloc(sizeof(*b)));
     b->op = (struct op){.verb = OP_RECORD, .on_done = on_recorded, .bucket = bucket};
     b->history = h;
     b->count = 0;
@@ -311,9 +309,7 @@ void history_after(struct history *h, const struct op *op)
 void history_init(struct history *h, struct core *core, const struct settings_cache *settings)
 {
     *h = (struct history){.core = core, .settings = settings};
-    h->open = calloc(core->store->buckets, sizeof(struct history_batch *));
-    if (!h->open)
-        abort();
+    h->open = must(calloc(core->store->buckets, sizeof(struct history_batch *)));
     timer_init(&h->timer, on_timer);
 }
 
@@ -344,13 +340,9 @@ struct trace_room {
 
 static struct trace_room *room_new(unsigned limit)
 {
-    struct trace_room *room = calloc(1, sizeof(*room) + limit * sizeof(*room->items));
+    struct trace_room *room = must(calloc(1, sizeof(*room) + limit * sizeof(*room->items)));
 
-    if (!room)
-        abort();
-    room->texts = calloc(limit, sizeof(*room->texts));
-    if (!room->texts)
-        abort();
+    room->texts = must(calloc(limit, sizeof(*room->texts)));
     return room;
 }
 

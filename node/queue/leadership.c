@@ -334,9 +334,7 @@ void leadership_set_bucket(struct leadership *l, unsigned bucket)
 void leadership_init(struct leadership *l, struct core *core)
 {
     *l = (struct leadership){.core = core};
-    l->buckets = calloc(core->store->buckets, sizeof(*l->buckets));
-    if (!l->buckets)
-        abort();
+    l->buckets = must(calloc(core->store->buckets, sizeof(*l->buckets)));
     for (unsigned i = 0; i < core->store->buckets; i++)
         l->buckets[i].leadership = l;
     timer_init(&l->again, on_again);

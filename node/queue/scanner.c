@@ -14,10 +14,8 @@
 static int64_t *new_memory(const struct hints *h)
 {
     size_t count = (size_t)h->core->store->buckets * (h->are_shared ? SHARES : 1);
-    int64_t *said_mono_ms = malloc(count * sizeof(*said_mono_ms));
+    int64_t *said_mono_ms = must(malloc(count * sizeof(*said_mono_ms)));
 
-    if (!said_mono_ms)
-        abort();
     for (size_t i = 0; i < count; i++)
         said_mono_ms[i] = INT64_MIN;
     return said_mono_ms;
@@ -365,9 +363,7 @@ void scanner_init(struct scanner *s, struct core *core)
 {
     *s = (struct scanner){
         .core = core, .count = core->store->buckets, .doubted_until_mono_ms = INT64_MIN};
-    s->buckets = calloc(s->count, sizeof(*s->buckets));
-    if (!s->buckets)
-        abort();
+    s->buckets = must(calloc(s->count, sizeof(*s->buckets)));
     for (unsigned i = 0; i < s->count; i++) {
         s->buckets[i].scanner = s;
         s->buckets[i].again_ms = AGAIN_MIN_MS;

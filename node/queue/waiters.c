@@ -63,9 +63,7 @@ static struct topic *get_topic(struct waiters *w, struct bytes name)
 
     if (t)
         return t;
-    t = calloc(1, sizeof(*t) + name.len);
-    if (!t)
-        abort();
+    t = must(calloc(1, sizeof(*t) + name.len));
     t->waiters = w;
     t->is_dirty = true;
     t->reach = 1;
@@ -500,9 +498,7 @@ static bool is_in_doubt(const struct topic *t, const struct pop *pop)
 
 static void add_entries(struct waiters *w, struct pop *pop)
 {
-    pop->entries = calloc(pop->topic_count, sizeof(*pop->entries));
-    if (!pop->entries)
-        abort();
+    pop->entries = must(calloc(pop->topic_count, sizeof(*pop->entries)));
     pop->entry_count = 0;
     for (unsigned i = 0; i < pop->topic_count; i++) {
         struct topic *t = get_topic(w, pop->topics[i]);

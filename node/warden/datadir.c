@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -404,9 +405,7 @@ enum status datadir_open(struct datadir *d, const char *path, int64_t wait_ms)
 {
     enum status s;
 
-    *d = (struct datadir){.path = strdup(path), .dir_fd = -1, .lock_fd = -1};
-    if (!d->path)
-        abort();
+    *d = (struct datadir){.path = must(strdup(path)), .dir_fd = -1, .lock_fd = -1};
     s = open_dir(d);
     if (s == STATUS_OK)
         s = lock(path, d->lock_fd, wait_ms);

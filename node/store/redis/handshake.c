@@ -28,10 +28,8 @@ static bool handshake_take_script(struct redis_handshake *h, unsigned what,
 struct redis_handshake *redis_handshake_new(const struct redis_handshake_options *options,
                                             struct redis_lane *lane, struct redis_link *link)
 {
-    struct redis_handshake *h = calloc(1, sizeof(*h));
+    struct redis_handshake *h = must(calloc(1, sizeof(*h)));
 
-    if (!h)
-        abort();
     h->options = *options;
     h->lane = lane;
     h->link = link;

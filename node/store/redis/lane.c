@@ -331,10 +331,8 @@ struct redis_lane *redis_lane_new(struct loop *loop, struct redis_store *store,
                                   struct redis_store_stats *stats,
                                   const struct redis_address *address, enum redis_kind kind)
 {
-    struct redis_lane *l = calloc(1, sizeof(*l));
+    struct redis_lane *l = must(calloc(1, sizeof(*l)));
 
-    if (!l)
-        abort();
     l->store = store;
     l->options = options;
     l->stats = stats;

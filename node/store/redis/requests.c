@@ -438,10 +438,8 @@ struct redis_requests *redis_requests_new(struct loop *loop,
                                           struct redis_route *route,
                                           const struct store_events *events)
 {
-    struct redis_requests *q = calloc(1, sizeof(*q));
+    struct redis_requests *q = must(calloc(1, sizeof(*q)));
 
-    if (!q)
-        abort();
     q->options = options;
     q->stats = stats;
     q->route = route;

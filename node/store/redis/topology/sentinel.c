@@ -575,10 +575,8 @@ static void take_stop(struct redis_sentinel *s)
 struct redis_sentinel *redis_sentinel_new(struct loop *loop,
                                           const struct redis_sentinel_options *options)
 {
-    struct redis_sentinel *s = calloc(1, sizeof(*s));
+    struct redis_sentinel *s = must(calloc(1, sizeof(*s)));
 
-    if (!s)
-        abort();
     s->options = *options;
     s->loop = loop;
     s->view.count = options->sentinels.count;

@@ -350,7 +350,7 @@ static void on_timer(struct timer *timer)
 
 struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_options *options)
 {
-    struct redis_link *l = calloc(1, sizeof(*l));
+    struct redis_link *l = must(calloc(1, sizeof(*l)));
     struct redis_conn_events events = {.on_open = on_open,
                                        .on_lost = on_lost,
                                        .on_refused = on_refused,
@@ -360,8 +360,6 @@ struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_opt
                                        .silence_ms = options->silence_ms,
                                        .arg = l};
 
-    if (!l)
-        abort();
     l->options = *options;
     l->loop = loop;
     l->backoff.max_ms = options->backoff_max_ms;
