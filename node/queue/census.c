@@ -395,7 +395,7 @@ void censuses_refuse(struct censuses *cs, struct census_call *call, enum status 
     end_later(call, status);
 }
 
-void censuses_cancel(struct censuses *cs, struct census_call *call)
+void queue_census_cancel(struct census_call *call)
 {
     end_later(call, STATUS_CANCELLED);
 }

@@ -216,7 +216,7 @@ void feed_refuse(struct feed *feed, struct follow *f, enum status status)
     end_later(f, status);
 }
 
-void feed_cancel(struct feed *feed, struct follow *f)
+void queue_follow_cancel(struct follow *f)
 {
     end_later(f, STATUS_CANCELLED);
 }
@@ -226,7 +226,7 @@ void feed_cancel_all(struct feed *feed)
     struct list *link;
 
     while ((link = list_first(&feed->waiting)))
-        feed_cancel(feed, CONTAINER_OF(link, struct follow, link));
+        queue_follow_cancel(CONTAINER_OF(link, struct follow, link));
 }
 
 void feed_init(struct feed *feed, struct core *core)

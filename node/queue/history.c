@@ -536,7 +536,7 @@ void traces_refuse(struct traces *ts, struct trace *trace, enum status status)
     later_add(&ts->refused, &trace->link);
 }
 
-void traces_cancel(struct trace *trace)
+void queue_trace_cancel(struct trace *trace)
 {
     trace->is_cancelled = true;
     trace->status = STATUS_CANCELLED; /* of one that was refused */
@@ -546,7 +546,7 @@ void traces_cancel(struct trace *trace)
 void traces_cancel_all(struct traces *ts)
 {
     LIST_EACH (link, &ts->running)
-        traces_cancel(CONTAINER_OF(link, struct trace, link));
+        queue_trace_cancel(CONTAINER_OF(link, struct trace, link));
 }
 
 bool traces_are_idle(const struct traces *ts)

@@ -1,4 +1,4 @@
-#include "node/queue/places.h"
+#include "node/queue/waiters.h"
 
 #include <string.h>
 

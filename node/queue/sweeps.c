@@ -234,7 +234,7 @@ void sweeps_refuse(struct sweeps *ss, struct sweep *sweep, enum status status)
     later_add(&ss->refused, &sweep->link);
 }
 
-void sweeps_cancel(struct sweep *sweep)
+void queue_sweep_cancel(struct sweep *sweep)
 {
     sweep->is_cancelled = true;
     sweep->status = STATUS_CANCELLED; /* of one that was refused */
@@ -244,7 +244,7 @@ void sweeps_cancel(struct sweep *sweep)
 void sweeps_cancel_all(struct sweeps *ss)
 {
     LIST_EACH (link, &ss->running)
-        sweeps_cancel(CONTAINER_OF(link, struct sweep, link));
+        queue_sweep_cancel(CONTAINER_OF(link, struct sweep, link));
 }
 
 bool sweeps_are_idle(const struct sweeps *ss)

@@ -590,11 +590,11 @@ void waiters_refuse(struct waiters *w, struct pop *pop, enum status status)
     end_later(w, pop, status);
 }
 
-void waiters_cancel(struct waiters *w, struct pop *pop)
+void queue_pop_cancel(struct pop *pop)
 {
     if (pop->entries) {
         remove_entries(pop);
-        end_later(w, pop, STATUS_CANCELLED);
+        end_later(pop->waiters, pop, STATUS_CANCELLED);
     } else { /* on its way out already */
         pop->status = STATUS_CANCELLED;
     }
@@ -605,7 +605,7 @@ void waiters_cancel_all(struct waiters *w)
     struct list *link;
 
     while ((link = list_first(&w->waiting)))
-        waiters_cancel(w, CONTAINER_OF(link, struct pop, link));
+        queue_pop_cancel(CONTAINER_OF(link, struct pop, link));
 }
 
 void waiters_wake(struct waiters *w, struct bytes topic)

@@ -325,7 +325,7 @@ static void on_cancel_wait(struct exchange *x)
 {
     struct sweeping *s = x->handler;
 
-    queue_sweep_cancel(api_of(x)->queue, &s->sweep);
+    queue_sweep_cancel(&s->sweep);
 }
 
 static void begin(struct exchange *x, enum op_verb verb, const struct api_sweep *asked)

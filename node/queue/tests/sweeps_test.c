@@ -273,7 +273,7 @@ static void one_that_is_cancelled_while_it_rests_ends_with_the_rest(void **state
     struct broom broom = {0};
 
     begin_slowly(&broom);
-    queue_sweep_cancel(f.q, &broom.sweep);
+    queue_sweep_cancel(&broom.sweep);
     fixture_advance(&f, 30);
     assert_int_equal(broom.done, 1);
     assert_int_equal(broom.status, STATUS_CANCELLED);
@@ -289,7 +289,7 @@ static void a_cancelled_one_ends_with_the_chunk_on_its_way(void **state)
     begin(&broom, OP_PURGE, 1u << JOB_READY);
     memory_store_release(f.ms, 1); /* the count; the first chunk is on its way */
     fixture_turn(&f);
-    queue_sweep_cancel(f.q, &broom.sweep);
+    queue_sweep_cancel(&broom.sweep);
     fixture_turn(&f);
     assert_int_equal(broom.done, 0);
     memory_store_unhold(f.ms);
@@ -311,7 +311,7 @@ static void one_that_is_cancelled_while_it_counts_what_is_left_says_so(void **st
     memory_store_release(f.ms, 1); /* the chunk; who counts the dead is on his way */
     fixture_turn(&f);
     assert_int_equal(memory_store_count(f.ms, OP_STATS), 1);
-    queue_sweep_cancel(f.q, &broom.sweep);
+    queue_sweep_cancel(&broom.sweep);
     memory_store_unhold(f.ms);
     fixture_turn(&f);
     assert_int_equal(broom.done, 1);
@@ -365,7 +365,7 @@ static void one_that_was_refused_can_still_be_cancelled(void **state)
     struct broom broom = {0};
 
     begin(&broom, OP_PURGE, 0);
-    queue_sweep_cancel(f.q, &broom.sweep);
+    queue_sweep_cancel(&broom.sweep);
     fixture_turn(&f);
     assert_int_equal(broom.done, 1);
     assert_int_equal(broom.status, STATUS_CANCELLED);
