@@ -150,12 +150,12 @@ void hooks_run(struct hooks *h, const char *what, const char *token, const char 
     run_next(h);
 }
 
-void hooks_count(const struct hooks *h, struct hook_count counts[HOOKS_COUNTS])
+void hooks_count(const struct hooks *h, struct cluster_hook counts[HOOKS_COUNTS])
 {
     _Static_assert(WHATS * RESULTS == HOOKS_COUNTS, "each word with each result");
     for (unsigned i = 0; i < HOOKS_COUNTS; i++)
-        counts[i] = (struct hook_count){whats[i / RESULTS], result_words[i % RESULTS],
-                                        h->counts[i / RESULTS][i % RESULTS]};
+        counts[i] = (struct cluster_hook){whats[i / RESULTS], result_words[i % RESULTS],
+                                          h->counts[i / RESULTS][i % RESULTS]};
 }
 
 bool hooks_is_idle(const struct hooks *h)

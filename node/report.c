@@ -182,12 +182,7 @@ static void read_counts(struct report_cluster *c, struct cluster_status *to)
 
 static void read_hooks(struct report_cluster *c, struct cluster_status *to)
 {
-    struct hook_count counts[HOOKS_COUNTS];
-
-    hooks_count(c->hooks, counts);
-    for (unsigned i = 0; i < HOOKS_COUNTS; i++)
-        c->hook_counts[i] =
-            (struct cluster_hook){counts[i].what, counts[i].result, counts[i].count};
+    hooks_count(c->hooks, c->hook_counts);
     to->hook_counts = c->hook_counts;
     to->hook_count_count = HOOKS_COUNTS;
 }
@@ -451,18 +446,9 @@ static void submit(void *arg, struct cluster_command *asked)
         timer_arm(c->timers, &w->refusal, 0);
 }
 
-void report_cluster_init(struct report_cluster *c, struct node_lead *lead, struct queue *queue,
-                         struct vip_app *vip, struct timers *timers, const struct hooks *hooks,
-                         const char *node, int64_t asked_ms)
+void report_cluster_init(struct report_cluster *c)
 {
     c->port = (struct cluster_port){.read = read_status, .submit = submit, .arg = c};
-    c->lead = lead;
-    c->queue = queue;
-    c->vip = vip;
-    c->timers = timers;
-    c->hooks = hooks;
-    c->node = node;
-    c->asked_ms = asked_ms;
 }
 
 /* ---- hooks ---- */

@@ -422,8 +422,14 @@ static void join_cluster(struct worker *w)
     hook_hold_init(&w->hold, w->hooks, &w->loop->timers, w->conf->ha.session_ms);
     w->lead = node_lead_new(&options);
     w->vip = open_vip(w);
-    report_cluster_init(&w->cluster, w->lead, w->queue, w->vip, &w->loop->timers, w->hooks,
-                        w->conf->node.id, w->conf->ha.session_ms);
+    w->cluster = (struct report_cluster){.lead = w->lead,
+                                         .queue = w->queue,
+                                         .vip = w->vip,
+                                         .timers = &w->loop->timers,
+                                         .hooks = w->hooks,
+                                         .node = w->conf->node.id,
+                                         .asked_ms = w->conf->ha.session_ms};
+    report_cluster_init(&w->cluster);
     node_lead_start(w->lead);
 }
 
