@@ -57,7 +57,7 @@ static void tell_rollback(struct redis_route *r)
     struct redis_rollback found = r->marks->found;
     char text[256];
 
-    if (!redis_rollback_is_found(&found))
+    if (found.buckets == 0)
         return;
     r->marks->found = (struct redis_rollback){0};
     redis_rollback_describe(&found, text, sizeof(text));
