@@ -5,16 +5,14 @@
 
 #include "base/crc16.h"
 
-/* A bucket that does not know an owner has answered well. */
-static bool is_done(const struct op *op)
-{
-    return op->status == STATUS_OK || (op->verb == OP_OWNER && op->status == STATUS_NOT_FOUND);
-}
-
 static void count(struct queue_stats *stats, const struct op *op)
 {
+    /* A bucket that does not know an owner has answered well. */
+    bool is_done =
+        op->status == STATUS_OK || (op->verb == OP_OWNER && op->status == STATUS_NOT_FOUND);
+
     stats->ended[op->verb][op->status]++;
-    if (is_done(op))
+    if (is_done)
         stats->done[op->verb]++;
     else if (status_is_unknown(op->status))
         stats->unknown[op->verb]++;

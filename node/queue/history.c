@@ -204,25 +204,17 @@ static size_t text_bytes(const struct history_item *item)
     return item->topic.len + item->id.len + item->node.len + item->client.len;
 }
 
-static struct bytes copy(struct history_batch *b, struct bytes from)
-{
-    struct bytes copied = bytes_of(b->text + b->text_len, from.len);
-
-    if (from.len)
-        memcpy(b->text + b->text_len, from.at, from.len);
-    b->text_len += from.len;
-    return copied;
-}
-
 static void add_line(struct history_batch *b, const struct history_item *line)
 {
     struct history_item *item = &b->items[b->count++];
+    char *to = b->text + b->text_len;
 
     *item = *line;
-    item->topic = copy(b, line->topic);
-    item->id = copy(b, line->id);
-    item->node = copy(b, line->node);
-    item->client = copy(b, line->client);
+    item->topic = text_put(&to, line->topic);
+    item->id = text_put(&to, line->id);
+    item->node = text_put(&to, line->node);
+    item->client = text_put(&to, line->client);
+    b->text_len = (size_t)(to - b->text);
 }
 
 static struct history_batch *batch_with_room(struct history *h, unsigned bucket, size_t bytes)
@@ -235,12 +227,6 @@ static struct history_batch *batch_with_room(struct history *h, unsigned bucket,
     return open_batch(h, bucket);
 }
 
-/* A job put into Redis by hand may have names of any length. */
-static bool has_room_for_names(const struct history_item *line)
-{
-    return line->topic.len <= NAME_MAX_BYTES && line->id.len <= NAME_MAX_BYTES;
-}
-
 /* For a topic whose history is on. */
 static void write_line(struct history *h, unsigned bucket, struct history_item line)
 {
@@ -248,7 +234,8 @@ static void write_line(struct history *h, unsigned bucket, struct history_item l
 
     line.node = cut(h->core->options.node, OP_NODE_MAX);
     line.client = cut(line.client, JOB_HOLDER_MAX);
-    if (has_room_for_names(&line))
+    /* A job put into Redis by hand may have names of any length. */
+    if (line.topic.len <= NAME_MAX_BYTES && line.id.len <= NAME_MAX_BYTES)
         b = batch_with_room(h, bucket, text_bytes(&line));
     if (!b) {
         h->core->stats.history_lost++;
@@ -280,11 +267,6 @@ static void read_clock(struct history *h, const struct op *op)
     h->ahead_since_mono_ms = mono_ms;
 }
 
-static int64_t time_of(const struct history *h, const struct op *op)
-{
-    return op->now_ms ? op->now_ms : timers_now(h->core->timers) + h->store_ahead_ms;
-}
-
 /* ---- what an operation did ---- */
 
 void history_after(struct history *h, const struct op *op)
@@ -295,7 +277,7 @@ void history_after(struct history *h, const struct op *op)
     if (!may_be_on(h))
         return;
     read_clock(h, op);
-    line.time_ms = time_of(h, op);
+    line.time_ms = op->now_ms ? op->now_ms : timers_now(h->core->timers) + h->store_ahead_ms;
     replaced = line;
     if (op->status != STATUS_OK || !history_event_of(op, &line) || !history_is_on(h, op->topic))
         return;

@@ -210,12 +210,6 @@ static void on_scanned(struct op *op)
     }
 }
 
-/* With a share the lead does not matter. */
-static bool may_scan(const struct scanned_bucket *b)
-{
-    return b->scanner->shares || core_may_act(b->scanner->core);
-}
-
 /* The marks as of now: the store may hold the scan while the view changes. */
 static void fill_in_share(struct scanned_bucket *b)
 {
@@ -255,7 +249,8 @@ static void scan(struct scanned_bucket *b)
 
     if (b->is_scanning || !b->is_on)
         return;
-    if (!may_scan(b)) {
+    /* With a share the lead does not matter. */
+    if (!b->scanner->shares && !core_may_act(core)) {
         forget_hints(b);
         rest(b, NOT_ALLOWED_MS);
         return;

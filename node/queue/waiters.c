@@ -544,15 +544,10 @@ static void take_in(struct waiters *w, struct pop *pop)
 
 /* ---- places ---- */
 
-static unsigned most_of(const struct waiters *w, enum place_kind kind)
-{
-    return kind == PLACE_WAITING ? w->core->options.waiting_max : QUEUE_ASKING_MAX;
-}
-
 /* A pop that gives way is like one that has left: a job on its way to it goes back. */
 static bool find_places(struct waiters *w, struct pop *pop, enum place_kind kind)
 {
-    unsigned most = most_of(w, kind);
+    unsigned most = kind == PLACE_WAITING ? w->core->options.waiting_max : QUEUE_ASKING_MAX;
     struct pop *victim;
 
     if (!places_can_be_had(&w->places, pop, kind, most))
