@@ -106,17 +106,12 @@ static void settle_bucket(struct redis_store *s, unsigned bucket)
         redis_route_set(&s->route, bucket, named);
 }
 
-static bool is_missing(const struct redis_store *s)
-{
-    return s->route.reached < s->options.buckets;
-}
-
 static void settle(struct redis_store *s)
 {
     for (unsigned i = 0; i < s->options.buckets; i++)
         settle_bucket(s, i);
     retire_lanes(s);
-    if (is_missing(s))
+    if (s->route.reached < s->options.buckets)
         redis_cluster_map_stale(s->map);
 }
 

@@ -89,11 +89,6 @@ void redis_target_fini(struct redis_target *t)
     resolve_fini(&t->names);
 }
 
-static bool redis_target_is_known(const struct redis_target *t)
-{
-    return *t->address.host != '\0';
-}
-
 bool redis_target_set(struct redis_target *t, const struct redis_address *address)
 {
     if (redis_address_equal(&t->address, address))
@@ -313,7 +308,7 @@ static void ask(struct redis_link *l)
     l->tried[0] = '\0';
     if (l->options.on_look)
         l->options.on_look(l->options.arg);
-    else if (redis_target_is_known(&l->target))
+    else if (*l->target.address.host)
         look(l);
 }
 
