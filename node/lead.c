@@ -78,14 +78,6 @@ static void standalone_start(struct standalone *s)
     queue_lead(s->queue, &leader);
 }
 
-/* All buckets have accepted this node. */
-static void standalone_adopted(struct standalone *s)
-{
-    timer_disarm(s->timers, &s->again);
-    be_fenced_no_more(s);
-    standalone_start(s);
-}
-
 /* ---- the lead ---- */
 
 #define FLAP_MAX 6 /* changes of the lead in ten minutes */
@@ -444,8 +436,12 @@ bool node_lead_adopt(struct node_lead *l, struct adoption *adoption)
 
 void node_lead_adopted(struct node_lead *l)
 {
-    if (!l->ha)
-        standalone_adopted(&l->standalone);
+    if (l->ha)
+        return;
+    /* All buckets have accepted this node. */
+    timer_disarm(l->standalone.timers, &l->standalone.again);
+    be_fenced_no_more(&l->standalone);
+    standalone_start(&l->standalone);
 }
 
 bool node_lead_is_standalone_fenced(const struct node_lead *l)

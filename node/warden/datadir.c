@@ -99,11 +99,6 @@ static void log_held(const char *path, const struct holder *holder)
                   path, holder->pid, holder->host);
 }
 
-static void nap(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = LOOK_AGAIN_MS * 1000000L}, NULL);
-}
-
 static enum status lock(const char *path, int lock_fd, int64_t wait_ms)
 {
     int64_t until_mono_ms = clock_mono_ms() + wait_ms;
@@ -127,7 +122,7 @@ static enum status lock(const char *path, int lock_fd, int64_t wait_ms)
                      "waiting up to %d ms",
                      path, holder.pid, (int)wait_ms);
         is_said = true;
-        nap();
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_AGAIN_MS * 1000000L}, NULL);
     }
     return STATUS_OK;
 }
