@@ -74,7 +74,7 @@ const struct conf_kind kind_modules = {
 };
 const struct conf_kind kind_hosts = {
     TEXT,
-    .what = "names of hosts, such as \"dueq,dueq.example.com\", without ports",
+    .what = "names of hosts without ports, such as \"dueq,dueq.example.com\",",
     .unit = "bytes",
     .accepts = value_is_hosts,
     .print_range = print_text_range,

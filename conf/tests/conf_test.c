@@ -207,9 +207,8 @@ static void refuses_what_does_not_go_together(void **state)
 static void tells_names_of_hosts_from_addresses(void **state)
 {
     expect_errors("http:\n  hosts: dueq:8000\n",
-                  "c.yaml:2:10: http.hosts: expected names of hosts, such as "
-                  "\"dueq,dueq.example.com\", without ports of 0 to 4096 bytes, got "
-                  "\"dueq:8000\"\n");
+                  "c.yaml:2:10: http.hosts: expected names of hosts without ports, such as "
+                  "\"dueq,dueq.example.com\", of 0 to 4096 bytes, got \"dueq:8000\"\n");
 }
 
 static void does_not_judge_by_a_value_that_is_wrong_itself(void **state)

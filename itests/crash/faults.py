@@ -4,6 +4,8 @@ import time
 
 import redis
 
+from harness import redis_server
+from harness.process import reap_orphans
 from judge.journal import Fault, now_ms
 
 
@@ -24,11 +26,17 @@ def kill_at_random_moments(node, who, journal, dice, times):
         kill_and_recover(node, who, journal)
 
 
+def end_of(node, *timeout_s):
+    """The exit code of a node that ends, or is being stopped."""
+    code = node.process.wait(*timeout_s)
+    node.process = None
+    reap_orphans()
+    return code
+
+
 def stored_ids(node):
     """The ids of all live jobs; None while Redis cannot be asked."""
     try:
-        client = node.redis()
-        keys = list(client.scan_iter(match="dq:{*}:j:*", count=1000))
-        return {id.decode() for key in keys for id in client.hkeys(key)}
+        return redis_server.stored_ids(node.redis())
     except (redis.exceptions.RedisError, StopIteration):
         return None

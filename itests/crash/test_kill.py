@@ -6,14 +6,14 @@ Redis's fsync is made slow, so that there is always something between a write an
 
 import pytest
 
-from crash.faults import kill_and_recover, kill_at_random_moments, stored_ids
+from crash.faults import kill_at_random_moments, stored_ids
 from crash.http_load import HttpClient
 from crash.judge import judge
 from crash.load import Load
 from harness.gmq import PythonClient
 from harness.redis_programs import slow_redis
 from harness.wait import wait_until
-from judge.journal import HandOver, Journal
+from judge.journal import HandOver
 
 KILLS = 4
 DRAIN_S = 40
@@ -101,18 +101,3 @@ def test_a_graceful_stop_under_load_loses_nothing(protocol, make_node, tmp_path,
             node.start()
     drain(node)
     assert verdict(load.finish(), stored_ids(node)) == []
-
-
-def test_a_restart_without_load_keeps_every_state(make_node):
-    node = make_node().start()
-    with node.python_client() as client:
-        client.push("delayed", "delayed-1", "d", delay=2)
-        client.push("ready", "ready-1", "r")
-        client.push("reserved", "reserved-1", "v", ttr=2)
-        client.pop("reserved")
-    kill_and_recover(node, "all", Journal())
-    with node.python_client() as client:
-        assert client.pop("ready")["body"] == "r"
-        for topic, body in (("delayed", "d"), ("reserved", "v")):
-            job = wait_until(lambda topic=topic: client.pop_or_none(topic), f"{topic} comes")
-            assert job["body"] == body

@@ -1,7 +1,6 @@
-"""Redis ends and comes back: clients in the manner of the published ones see a pause."""
-
-import socket
-import struct
+"""Redis ends and comes back, or is silent for too long and does what it was sent when it goes on:
+clients in the manner of the published ones see a pause, all get a true answer, and each job exists
+once."""
 
 import pytest
 
@@ -9,9 +8,11 @@ from crash.watch import WatchedLoad, assert_all_is_well, held, node_on, places
 from harness.background import in_background
 from harness.dueqctl import REFUSED, UNKNOWN, Dueqctl
 from harness.gmq import GmqError
-from harness.http_api import HttpApi, refused
+from harness.http_api import refused
 from harness.process import frozen
-from harness.wait import holds_for, wait_until
+from harness.wait import wait_until
+
+MODES = ("reject", "replace", "ignore")
 
 
 @pytest.mark.parametrize("end", ["stop", "destroy"])
@@ -27,72 +28,6 @@ def test_a_restart_under_load_is_a_pause_and_no_error(end, redis, make_node, dic
         load.wait_for_more()
     assert_all_is_well(redis, load)
     assert load.errors.seen() == set()
-
-
-def test_what_waits_is_served_in_the_order_of_its_arrival(redis, make_node):
-    node = node_on(redis, make_node)
-    clients = [node.python_client() for _ in range(12)]
-    redis.stop()
-    node.wait_store_lost()
-    pushes = []
-    for number, client in enumerate(clients):
-        pushes.append(in_background(client.push, "line", f"{number}"))
-        wait_until(lambda: held(node) > number, "it waits")
-    redis.start()
-    assert {push.result() for push in pushes} == {"success"}
-    assert [clients[0].pop("line")["id"] for _ in clients] == [str(n) for n in range(12)]
-    for client in clients:
-        client.close()
-
-
-def test_blocked_consumers_stay_blocked_and_get_what_becomes_due(redis, make_node):
-    """Over gmq and by long polls; of what was pushed before Redis ended, and after."""
-    node = node_on(redis, make_node, {"gmq.pop_wait": "25s"})
-    apis = [HttpApi(node.http_port) for _ in range(3)]
-    clients = [node.python_client() for _ in range(3)]
-    calls = [in_background(client.pop, "slow", "late") for client in clients]
-    calls += [in_background(api.pop_one, "slow", "late") for api in apis]  # for 20 s
-    wait_until(lambda: node.metrics()["dueq_consumers_waiting"] == 6, "all wait")
-    with node.python_client() as producer:
-        for number in range(3):
-            producer.push("late", f"before-{number}", delay=1)
-        redis.stop()
-        node.wait_store_lost()
-        assert holds_for(lambda: not any(call.done() for call in calls), 0.3)
-        redis.start()
-        for number in range(3):
-            producer.push("slow", f"after-{number}")
-    got = [call.result(30) for call in calls]
-    assert sorted(job["id"] for job in got) == sorted(f"{when}-{n}" for when in ("before", "after") for n in range(3))
-    for each in (*clients, *apis):
-        each.close()
-
-
-@pytest.mark.parametrize("ending", ["close", "reset"])
-def test_what_waits_is_dropped_when_its_client_leaves(ending, redis, make_node):
-    """Else it would be there twice: whoever gave up pushes it again."""
-    node = node_on(redis, make_node)
-    redis.stop()
-    node.wait_store_lost()
-    with node.raw_client() as stays:
-        stays.send_request("Push", {"id": "kept", "topic": "t"})
-        wait_until(lambda: held(node) == 1, "it waits")
-        leaves = node.raw_client()
-        leaves.send_request("Push", {"id": "dropped", "topic": "t"})
-        wait_until(lambda: held(node) == 2, "it waits, too")
-        leave(leaves, ending)
-        wait_until(lambda: held(node) == 1, "it is dropped")
-        assert node.metrics()["dueq_store_dropped_total"] == 1
-        redis.start()
-        assert stays.reply()["result"] == "success"
-    with node.python_client() as client:
-        assert client.push("t", "dropped") == "success"  # not "has exist"
-
-
-def leave(client, ending):
-    if ending == "reset":
-        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    client.close()
 
 
 def test_past_its_time_it_is_refused_in_every_protocol(redis, make_node):
@@ -150,3 +85,28 @@ def test_what_may_have_happened_says_so_in_every_protocol(redis, make_node):
         with frozen(redis.process.pid):
             done = Dueqctl(node.url())("cancel", "t", "2")
             assert done.code == UNKNOWN and "may have happened" in done.complaint
+
+
+def test_each_job_of_a_list_and_each_id_of_a_client_is_pushed_once(redis, make_node, topic):
+    node = node_on(redis, make_node, {"store.command_timeout": "500ms",
+                                      "store.breaker.failures": "100"})
+    jobs = [{"body": f"{n}", "delay_ms": 0 if n % 2 else 3600000} for n in range(100)]
+    apis = [node.api() for _ in MODES]
+    with node.api() as api:
+        with frozen(redis.process.pid):
+            listed = in_background(api.push_all, topic, jobs)
+            own = [in_background(lambda each=each, mode=mode: each.push(f"{topic}-{mode}", id="mine",
+                                                                        mode=mode))
+                   for each, mode in zip(apis, MODES)]
+            node.wait_store_lost()
+            assert not any(answer.done() for answer in (listed, *own))
+        results = listed.result()
+        assert [answer.result()["id"] for answer in own] == ["mine"] * len(MODES)
+        assert [api.counts(f"{topic}-{mode}") for mode in MODES] == [(0, 1, 0, 0)] * len(MODES)
+        assert len({each["id"] for each in results}) == 100
+        assert api.counts(topic) == (50, 50, 0, 0)
+        found = api.all_jobs(topic, state="delayed") + api.all_jobs(topic, state="ready")
+        assert {job["id"]: job["due_ms"] for job in found} == {each["id"]: each["due_ms"]
+                                                              for each in results}
+    for each in apis:
+        each.close()

@@ -14,9 +14,9 @@ HOUR_MS = 3600 * 1000
 DURING = 300  # pushes that go on while the copy is made
 
 
-def back_up(redis, to):
-    return subprocess.run([BACKUP, redis.directory, to, "-s", redis.socket], text=True,
-                          capture_output=True, check=False)
+def back_up(redis, to, directory=None, **more):
+    return subprocess.run([BACKUP, directory or redis.directory, to, "-s", redis.socket], text=True,
+                          capture_output=True, check=False, **more)
 
 
 def percentage(redis):
@@ -75,9 +75,7 @@ def test_a_backup_says_that_it_is_done_when_its_name_is_on_the_disk(redis, tmp_p
         f'#!/bin/sh\nfor each; do echo "$each $(ls -A "$each" | tr "\\n" " ")"; done >>{told}\n')
     (programs / "sync").chmod(0o755)
     to = tmp_path / "copy"
-    copied = subprocess.run([BACKUP, redis.directory, to, "-s", redis.socket], text=True,
-                            capture_output=True, check=False,
-                            env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"})
+    copied = back_up(redis, to, env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"})
     assert copied.returncode == 0, copied.stderr
     lines = told.read_text().splitlines()
     assert any(line.startswith(f"{to}/.part/") for line in lines), "the files"
@@ -92,8 +90,7 @@ def test_a_backup_says_what_it_lacks_and_leaves_all_as_it_was(redis, tmp_path):
     again = back_up(redis, tmp_path / "copy")
     assert again.returncode == 1 and "is there already" in again.stderr
 
-    other = subprocess.run([BACKUP, tmp_path, tmp_path / "other", "-s", redis.socket], text=True,
-                           capture_output=True, check=False)
+    other = back_up(redis, tmp_path / "other", directory=tmp_path)
     assert other.returncode == 1 and "is appendonly on" in other.stderr
     assert subprocess.run([BACKUP], capture_output=True, check=False).returncode == 2
 

@@ -1,4 +1,5 @@
-"""A consumer that leaves, or is cut off, before its kernel has its job costs no job and no try."""
+"""A consumer that leaves, or is cut off, before its kernel has its job costs no job and no try; and
+one that takes its time to read keeps it."""
 
 import json
 import select
@@ -15,6 +16,7 @@ from harness.node import Node
 from harness.wait import wait_until
 
 LARGE = "x" * 1_000_000  # more than goes into a receive buffer, and less than into a send buffer
+HALF = "\1" * (1 << 19)  # two of them are an answer, and six times their size in JSON
 FOR_EVER_S = 600  # a TTR that no test waits for
 
 
@@ -74,6 +76,37 @@ def test_a_consumer_that_closes_unread_gives_its_job_back(node, topic, ask, ttr_
         assert (job["id"], job["tries"]) == ("large", 0)
         if ttr_s:
             api.ack(job)
+
+
+def test_jobs_stay_with_whoever_reads_them_slowly(make_node):
+    """Over both protocols; even where there is hardly any time to run. They are kept every two
+    seconds, while a reservation lasts five."""
+    node = make_node().start()
+
+    def slow_reader(topic):
+        raw = RawHttp(node.http_port, receive_buffer=65536)
+        raw.request("POST", path_of("topics", topic, "pop") + "?count=2")
+        return raw
+
+    with node.api() as api, node.raw_client() as gmq:
+        for topic, ttr_ms in (("over-http", FOR_EVER_S * 1000), ("short", 1)):
+            for id in ("a", "b"):
+                api.push(topic, HALF, id=id, ttr_ms=ttr_ms)
+        api.push("over-gmq", HALF * 2, id="c", ttr_ms=FOR_EVER_S * 1000)
+        gmq.send_request("Pop", ["over-gmq"])
+        with slow_reader("over-http") as slow, slow_reader("short"):
+            keeps = 'dueq_operations_total{verb="keep",result="ok"}'
+            wait_until(lambda: node.metrics()[keeps] >= 3 * 3, "all three are kept three times")
+            assert api.pop("over-http", "over-gmq", "short") == []
+            assert node.metrics()["dueq_jobs_expired_total"] == 0
+            jobs = slow.reply().json["jobs"]
+            assert [(job["id"], job["tries"]) for job in jobs] == [("a", 0), ("b", 0)]
+            for job in jobs:
+                api.ack(job)
+            assert gmq.reply()["result"]["id"] == "c"
+            gmq.send_request("Ack", "c")
+            assert gmq.reply()["result"] is True
+    assert node.metrics()["dueq_confirmations_late_total"] == 0
 
 
 class FarNode(Node):

@@ -60,15 +60,3 @@ def test_no_job_is_early_and_none_is_late(node, client, topic):
     assert len(lateness) == 100
     assert min(lateness) >= 0, f"{-min(lateness):.3f} ms early"
     assert max(lateness) < LATE_MS, f"{max(lateness):.0f} ms late"
-
-
-def test_a_push_wakes_a_waiting_consumer_at_once(node, client, topic):
-    watchers = [Watcher(node, [f"{topic}-a", f"{topic}-{number}"]) for number in range(20)]
-    pushed = {}
-    for number in range(20):
-        client.push(f"{topic}-{number}", f"wake-{topic}-{number}")
-        pushed[number] = wall_now_ms()
-    for number, watcher in enumerate(watchers):
-        watcher.join()
-        (_, now), = watcher.got
-        assert now - pushed[number] < LATE_MS

@@ -294,12 +294,17 @@ def install(to):
 def test_an_installation_has_all_that_a_system_needs(tmp_path):
     install(tmp_path)
     for path in ("usr/bin/dueq-node", "usr/bin/dueqctl", "usr/bin/dueq-backup",
-                 "usr/share/man/man8/dueq-node.8", "usr/share/doc/dueq/dueq.yaml",
+                 "usr/share/man/man1/dueqctl.1", "usr/share/man/man8/dueq-node.8",
+                 "usr/share/bash-completion/completions/dueqctl",
+                 "usr/share/zsh/vendor-completions/_dueqctl",
+                 "usr/share/fish/vendor_completions.d/dueqctl.fish", "usr/share/doc/dueq/dueq.yaml",
                  "usr/share/doc/dueq/operations.md", "usr/share/doc/dueq/operations/alerts.md",
                  "usr/lib/systemd/system/dueq-node.service", "usr/lib/sysusers.d/dueq.conf",
                  "usr/share/dueq/prometheus/alerts.yml", "usr/share/dueq/grafana/dueq.json"):
         assert (tmp_path / path).is_file(), path
     assert os.access(tmp_path / "usr/bin/dueq-backup", os.X_OK)
+    completion = (tmp_path / "usr/share/bash-completion/completions/dueqctl").read_text()
+    assert completion == run(build_dir() / "bin/dueqctl", "completion", "bash").stdout
 
     own = tmp_path / "etc/dueq/dueq.yaml"
     checked = run(tmp_path / "usr/bin/dueq-node", "--config", own, "--check-config")

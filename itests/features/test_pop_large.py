@@ -1,24 +1,11 @@
 """Jobs so large that one answer has room for few: a pop of many brings some, the rest stays
-ready, and nobody is told that there is nothing.
+ready, and nobody is told that there is nothing. Consumers that are popped for together:
+node/queue/tests/waiters_room_test.c.
 """
-
-import json
-from contextlib import ExitStack
-
-import pytest
-
-from harness.http_api import path_of
-from harness.http_raw import RawHttp
-from harness.wait import wait_until
 
 MIB = 1 << 20
 SMALL = 1024  # the largest body that takes no room
 COUNT = 64
-
-
-def push_large(api, topic, count, body="x" * MIB):
-    for number in range(count):
-        api.push(topic, body, id=f"{number}")
 
 
 def drain(api, topic):
@@ -33,42 +20,9 @@ def drain(api, topic):
 
 
 def test_smaller_ones_share_an_answer_and_the_rest_stays_ready(api, topic):
-    push_large(api, topic, 9, body="x" * (MIB // 4))
+    for number in range(9):
+        api.push(topic, "x" * (MIB // 4), id=f"{number}")
     api.push(topic, "small", id="9")
     assert [job["id"] for job in api.pop(topic, count=COUNT)] == ["0", "1", "2", "3"]
     assert api.counts(topic) == (0, 6, 4, 0)
     assert drain(api, topic) == [["4", "5", "6", "7"], ["8", "9"]]
-
-
-def ask_http(stack, node, topic):
-    """A consumer's request, and how its job's id is read."""
-    raw = stack.enter_context(RawHttp(node.http_port))
-    raw.request("POST", path_of("topics", topic, "pop"))
-    return lambda: raw.reply().json["jobs"][0]["id"]
-
-
-def ask_gmq(stack, node, topic):
-    raw = stack.enter_context(node.raw_client())
-    raw.send_request("Pop", [topic])
-    return lambda: raw.reply()["result"]["id"]
-
-
-@pytest.mark.parametrize("ask", [ask_http, ask_gmq])
-def test_consumers_popped_for_together_are_all_served(node, api, topic, ask):
-    """None of them waits: too little room in an answer must not read as an empty topic."""
-    push_large(api, topic, 40, body="x" * (MIB // 2))
-    with ExitStack() as stack:
-        consumers = [ask(stack, node, topic) for _ in range(40)]
-        assert {job_id() for job_id in consumers} == {f"{number}" for number in range(40)}
-
-
-def test_consumers_that_wait_for_many_are_all_served(node, api, topic):
-    with ExitStack() as stack:
-        waiting = [stack.enter_context(RawHttp(node.http_port)) for _ in range(4)]
-        for raw in waiting:
-            raw.request("POST", path_of("topics", topic, "pop") + "?count=16&wait_ms=600000")
-        wait_until(lambda: api.status()["consumers_waiting"] == 4, "they wait")
-        push_large(api, topic, 4)
-        replies = [raw.reply() for raw in waiting]
-    assert sorted(job["id"] for reply in replies for job in reply.json["jobs"]) == list("0123")
-    assert all(json.loads(reply.body)["topic"] == topic for reply in replies)

@@ -31,32 +31,23 @@ def configured_node(make_node, text):
     return node.start(), reload
 
 
-def test_the_log_level_can_change(make_node):
-    node, reload = configured_node(make_node, "log:\n  level: info\n")
-    assert " debug " not in node.output()
-    reload("log:\n  level: debug\n")
+def test_what_can_change_does_and_what_cannot_or_is_wrong_is_named(make_node):
+    node, reload = configured_node(make_node, "store:\n  buckets: 64\nlog:\n  level: info\n")
 
-    def a_connection_is_logged():
+    def is_debugging():
         with node.python_client() as client:
-            client.push("topic", "logged-1", ttr=0)
-            client.pop("topic")
+            client.pop_or_none("topic")
         return " debug " in node.output()
 
-    wait_until(a_connection_is_logged, "debug lines appear")
-
-
-def test_what_needs_a_restart_is_named(make_node):
-    node, reload = configured_node(make_node, "store:\n  buckets: 64\n")
-    reload("store:\n  buckets: 32\n")
+    reload("log:\n  level: debug\n  nonsense: 1\n")
+    wait_until(lambda: "log.nonsense" in node.output(), "the log names the mistake")
+    assert not is_debugging(), "a mistake changes nothing"
+    reload("store:\n  buckets: 32\nlog:\n  level: debug\n  file: /nonexistent/log\n")
     wait_until(lambda: "takes a restart: store.buckets" in node.output(), "the log names the key")
-
-
-def test_a_log_file_that_cannot_be_opened_is_not_taken(make_node):
-    node, reload = configured_node(make_node, "log:\n  level: info\n")
-    reload("log:\n  level: debug\n  file: /nonexistent/log\n")
-    wait_until(lambda: "read again; changed: log.level\n" in node.output(), "the level is taken")
+    changed(node, "log.level")
     assert "cannot open /nonexistent/log: No such file or directory; the old one stays" \
         in node.output()
+    wait_until(is_debugging, "debug lines appear")
 
 
 def test_a_pipe_in_the_place_of_the_file_changes_nothing_and_holds_up_nothing(make_node):
@@ -81,16 +72,24 @@ def changed(node, *keys):
 WAIT_S = 12
 
 
-def test_how_gmq_answers_can_change_on_an_open_connection(make_node):
+def test_how_gmq_answers_can_change_on_an_open_connection_and_for_the_next_worker(make_node):
     node, reload = configured_node(make_node, f"gmq:\n  pop_wait: {WAIT_S}s\n")
     with node.python_client() as client:
-        reload("gmq:\n  strict: true\n  pop_wait: 0s\n")
-        changed(node, "gmq.strict", "gmq.pop_wait")
+        reload("gmq:\n  strict: true\n  pop_wait: 0s\nqueue:\n  scan_batch: 1\n  scan_interval: 100ms\n")
+        changed(node, "gmq.strict", "gmq.pop_wait", "queue.scan_batch", "queue.scan_interval")
         client.push("topic", "strict-1")
         wait_until(lambda: client.pop_or_none("nothing") is None, "the worker has heard")
         since = time.monotonic()
         assert client.pop_or_none("nothing") is None
         assert time.monotonic() - since < WAIT_S, "it did not wait"
+        assert client.pop("topic")["status"] == "3"
+        for number in range(20):
+            client.push("scanned", f"tuned-{number}", delay=1)
+        assert all(client.pop_patiently("scanned") for _ in range(20)), "the scanner works as tuned"
+    node.kill("worker")
+    node.wait_ready()
+    with node.python_client() as client:
+        client.push("topic", "later-1")
         assert client.pop("topic")["status"] == "3"
 
 
@@ -116,36 +115,6 @@ def test_limits_can_change_on_an_open_connection(make_node):
             wait_until(lambda: node.metrics()["dueq_consumers_waiting"] == 1, "it waits")
             with pytest.raises(GmqError, match="too_many"):
                 client.pop("idle")
-
-
-def test_the_scanner_can_be_tuned(make_node):
-    node, reload = configured_node(make_node, "")
-    reload("queue:\n  scan_batch: 1\n  scan_interval: 100ms\n")
-    changed(node, "queue.scan_batch", "queue.scan_interval")
-    with node.python_client() as client:
-        for number in range(20):
-            client.push("topic", f"tuned-{number}", delay=1)
-        assert all(client.pop_patiently("topic") for _ in range(20))
-
-
-def test_a_worker_started_later_has_what_was_reloaded(make_node):
-    node, reload = configured_node(make_node, "gmq:\n  strict: false\n")
-    reload("gmq:\n  strict: true\n")
-    changed(node, "gmq.strict")
-    node.kill("worker")
-    node.wait_ready()
-    with node.python_client() as client:
-        client.push("topic", "later-1")
-        assert client.pop("topic")["status"] == "3"
-
-
-def test_a_mistake_changes_nothing(make_node):
-    node, reload = configured_node(make_node, "log:\n  level: info\n")
-    reload("log:\n  level: debug\n  nonsense: 1\n")
-    wait_until(lambda: "log.nonsense" in node.output(), "the log names the mistake")
-    with node.python_client() as client:
-        client.push("topic", "quiet-1")
-    assert " debug " not in node.output()
 
 
 def test_settings_of_topics_can_change(make_node):

@@ -5,7 +5,7 @@ import signal
 import socket
 from contextlib import contextmanager
 
-from harness.process import descendants_of, frozen
+from harness.process import descendants_of
 
 WATCHDOG_US = "400000"
 
@@ -44,17 +44,6 @@ def test_a_life(make_node, tmp_path):
             supervisor.wait_for("WATCHDOG=1")
         node.stop()
         supervisor.wait_for("STOPPING=1", "STATUS=stopping")
-
-
-def test_says_what_it_waits_for(make_node, tmp_path, make_redis):
-    redis = make_redis()
-    with listening_at(str(tmp_path / "notify")) as supervisor, frozen(redis.process.pid):
-        make_node({"store.redis": redis.address},
-                  env={"NOTIFY_SOCKET": str(tmp_path / "notify")}).launch()
-        supervisor.wait_for("STATUS=Redis, or ZooKeeper, has not been reached yet: requests "
-                            "wait; `dueqctl status` says more")
-        os.kill(redis.process.pid, signal.SIGCONT)
-        supervisor.wait_for("STATUS=serving")
 
 
 def test_a_child_that_hangs_is_not_the_watchdogs_business(make_node, tmp_path):

@@ -49,10 +49,10 @@ def running_cluster(directory, request, names, **settings):
 
 
 class Cluster:
-    def __init__(self, directory, session_ms=2000, tick_ms=200, min_session_ms=1000, redis=None):
+    def __init__(self, directory, session_ms=2000, min_session_ms=1000, redis=None):
         self.directory = Path(directory)
         self.session_ms = session_ms
-        self.zookeeper = Ensemble(self.directory / "zookeeper", tick_ms,
+        self.zookeeper = Ensemble(self.directory / "zookeeper", tick_ms=200,
                                   min_session_ms=min_session_ms)
         self.redis = redis or RedisServer(self.directory / "redis", appendonly="yes",
                                           appendfsync="always")

@@ -16,6 +16,12 @@ def contents(client):
     return {key: client.dump(key) for key in client.scan_iter(count=1000)}
 
 
+def stored_ids(client):
+    """The ids of all live jobs."""
+    keys = list(client.scan_iter(match="dq:{*}:j:*", count=1000))
+    return {id.decode() for key in keys for id in client.hkeys(key)}
+
+
 class RedisServer(Restartable):
     """On a unix socket in `directory`; `options` are redis.conf words: appendonly="yes",
     min_replicas_to_write=1. `host`: of a network, None for this machine."""

@@ -27,9 +27,9 @@ def secret_file(path, text):
     return path
 
 
-def as_nobody(argv, *options):
-    """The command, without root's rights; more options are setpriv's."""
-    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *options, *argv]
+def as_nobody(argv):
+    """The command, without root's rights."""
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *argv]
 
 
 def copy_program(program, directory, capabilities=""):

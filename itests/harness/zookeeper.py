@@ -95,11 +95,9 @@ class Server(Restartable):
 
 
 class Ensemble:
-    """`hosts`: one for each server; None: `size` servers on loopback. `words`: what they answer
-    beside srvr, by which the harness knows that they serve."""
+    """`hosts`: one for each server; None: `size` servers on loopback."""
 
-    def __init__(self, directory, tick_ms=500, size=3, hosts=None, min_session_ms=1000,
-                 words=("ruok", "mntr", "cons", "conf")):
+    def __init__(self, directory, tick_ms=500, size=3, hosts=None, min_session_ms=1000):
         hosts = hosts or [None] * size
         self.tick_ms = tick_ms
         self.servers = [Server(Path(directory) / f"zk{number}", number, host)
@@ -107,7 +105,7 @@ class Ensemble:
         lines = [f"tickTime={tick_ms}", "initLimit=20", "syncLimit=5",
                  f"minSessionTimeout={min_session_ms}", "maxSessionTimeout=60000",
                  "maxClientCnxns=0", "admin.enableServer=false",
-                 f"4lw.commands.whitelist={','.join(('srvr', *words))}",
+                 "4lw.commands.whitelist=srvr,ruok,mntr,cons,conf",
                  *(server.member_line for server in self.servers)]
         for server in self.servers:
             server.configure(lines)

@@ -227,7 +227,7 @@ static void go_on(struct censuses *cs)
     if (bucket)
         ask_for_page(cs, bucket);
     else
-        end_walk(cs, STATUS_OK);
+        end_walk(cs, cs->is_refused && !cs->has_page ? STATUS_STORE_ERROR : STATUS_OK);
 }
 
 /* At least one topic of each bucket. */
@@ -248,7 +248,7 @@ static void begin_walk(struct censuses *cs)
     cs->rows_left = how_many_to_look_at(cs->core);
     cs->names_left = cs->rows_left * NAMES_PER_ROW;
     cs->to_come = 0;
-    cs->is_partial = cs->is_walk_outdated = false;
+    cs->is_partial = cs->is_refused = cs->has_page = cs->is_walk_outdated = false;
     list_init(&cs->unfinished);
     for (unsigned i = 0; i < cs->core->store->buckets; i++) {
         cs->buckets[i].after_len = 0;
@@ -336,6 +336,15 @@ static struct bytes count_page(struct censuses *cs)
     return count < told ? rows[count - 1].topic : op->out.topics.next;
 }
 
+/* The bucket whose page was refused, for a damaged key of its own, say: the others are counted.
+ */
+static void leave_out(struct censuses *cs)
+{
+    cs->is_partial = cs->is_refused = true;
+    cs->to_come--;
+    go_on(cs);
+}
+
 static void on_page(struct op *op)
 {
     struct censuses *cs = CONTAINER_OF(op, struct censuses, page);
@@ -343,10 +352,15 @@ static void on_page(struct op *op)
     enum status status = check_page(cs);
     struct bytes next;
 
+    if (status == STATUS_STORE_ERROR) {
+        leave_out(cs);
+        return;
+    }
     if (status != STATUS_OK) {
         end_walk(cs, status);
         return;
     }
+    cs->has_page = true;
     next = count_page(cs);
     bucket->after_len = next.len;
     if (next.len) {

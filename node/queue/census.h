@@ -51,7 +51,9 @@ struct censuses {
     unsigned to_come;       /* turns that are left in this round */
     unsigned rows_left;     /* topics with a job */
     unsigned names_left;    /* topics with or without */
-    bool is_partial;        /* a bucket is out of reach */
+    bool is_partial;        /* a bucket is out of reach, or Redis refuses there */
+    bool is_refused;        /* it does */
+    bool has_page;          /* another bucket has answered */
     bool is_walk_outdated;  /* it began before a rollback: nobody is told of it */
 
     struct tally *last; /* the last one finished, or NULL */

@@ -124,13 +124,18 @@ static void on_gone(struct exchange *x)
     queue_abandon(api_of(x)->queue, &page->op);
 }
 
+static void refuse(struct page *page, enum status status);
+
 /* Or finishes the page, when it is full, has taken long enough, or nothing is left. */
 static void go_on(struct page *page)
 {
     leave_out(page);
     if (page->count >= page->limit || page->steps >= page->kind->steps_max ||
         page->part >= page->end) {
-        finish(page);
+        if (page->op.status == STATUS_STORE_ERROR && !page->has_answer)
+            refuse(page, page->op.status); /* Redis refuses in all buckets */
+        else
+            finish(page);
         return;
     }
     page->steps++;
@@ -144,6 +149,7 @@ static void take(struct page *page)
 {
     struct bytes next = page->kind->take(page);
 
+    page->has_answer = true;
     buf_clear(&page->after);
     buf_add_bytes(&page->after, next);
     if (page->after.len == 0)
@@ -171,11 +177,14 @@ static void on_rows(struct op *op)
 {
     struct page *page = CONTAINER_OF(op, struct page, op);
 
-    if (op->status) {
+    if (op->status == STATUS_STORE_ERROR && page->kind->leaves_out) {
+        page->is_away[page->part] = true;
+    } else if (op->status) {
         refuse(page, op->status);
         return;
+    } else {
+        take(page);
     }
-    take(page);
     go_on(page);
 }
 
@@ -210,6 +219,7 @@ void page_reply(struct exchange *x, const struct page_kind *kind, enum op_verb v
                           .part = first,
                           .end = end,
                           .limit = (unsigned)limit,
+                          .has_answer = cursor.at != NULL,
                           .op = {.verb = verb, .topic = x->topic, .on_done = on_rows}};
     if (cursor.at && !read_cursor(page, cursor, first)) {
         refuse_cursor(page);

@@ -27,7 +27,8 @@ struct page {
     bool is_left;   /* the client has ended its side, or is gone: no operation may wait */
 
     /* For a kind that leaves out unreached buckets: */
-    bool is_away[STORE_BUCKETS_MAX]; /* when the page was begun */
+    bool is_away[STORE_BUCKETS_MAX]; /* when the page was begun; or refused since */
+    bool has_answer;                 /* of a bucket, in this page or one before */
     struct buf left_out;             /* numbers of buckets, for the answer */
 };
 
@@ -35,8 +36,9 @@ struct page_kind {
     const char *member; /* the list's name in the answer: "jobs" */
     unsigned limit_default, limit_max;
     unsigned steps_max;
-    bool leaves_out; /* its parts are buckets; unreached ones do not hold up the page while
-                        others are reached, and are listed in "unreached" */
+    bool leaves_out; /* its parts are buckets; those that are not reached, or where Redis
+                        refuses (a damaged key of the bucket, say), do not hold up the page
+                        while others answer, and are listed in "unreached" */
 
     /* Sets the operation's inputs, except the topic, from `part`, `after` and page_room(). */
     void (*prepare)(struct page *page);

@@ -21,7 +21,7 @@
     X(LINE_END,      400, "bad_request",         "a line does not end with CR LF")             \
     X(REQUEST_LINE,  400, "bad_request",         "the first line is not 'METHOD /path HTTP/1.1'") \
     X(FIELD,         400, "bad_request",         "a header is not 'Name: value'")              \
-    X(LENGTH,        400, "bad_request",         "the length of the body is no number, or given twice") \
+    X(LENGTH,        400, "bad_request",         "the length of the body is no number, or given twice or in two ways") \
     X(CHUNK,         400, "bad_request",         "a chunk of the body is malformed")           \
     X(NO_HOST,       400, "bad_request",         "HTTP/1.1 wants one 'Host' header, with a name or an address") \
     X(ESCAPE,        400, "bad_request",         "a '%' in the path is not followed by two hexadecimal digits") \

@@ -1,14 +1,15 @@
-"""A cluster of three nodes through the eyes of its operators: dueqctl, health, metrics, hooks."""
+"""A cluster of three nodes through the eyes of its operators: dueqctl, metrics, hooks."""
 
 import json
 
 import pytest
 
 from harness.cluster import running_cluster
-from harness.dueqctl import DONE, NOTHING, REFUSED
+from harness.dueqctl import DONE, REFUSED
 from harness.wait import wait_until
 
 NAMES = ("a", "b", "c")
+FROZEN_MS = 3000
 HOOK = """#!/bin/sh
 echo "$@" >>"$(dirname "$0")/$2.told"
 echo "told of $1"
@@ -33,10 +34,16 @@ def told(cluster, name):
 
 
 def settled(cluster):
-    """The leader's name, once all nodes see it."""
-    name = cluster.wait_leader()
-    wait_until(lambda: all(cluster.page(each)["leader"] == name for each in NAMES), "all see it")
-    return name
+    """The leader's name, once all nodes see it prove its lease, it is in the history, and no request
+    stands."""
+    def found():
+        name = cluster.wait_leader()
+        pages = [cluster.page(each) for each in NAMES]
+        return name if all((each["leader"], each["leaderless_ms"], each["wanted"], each["paused"])
+                           == (name, 0, None, False)
+                           and [change["epoch"] for change in each["history"]][-1:] == [each["leader_epoch"]]
+                           for each in pages) else None
+    return wait_until(found, "all see it")
 
 
 def test_all_nodes_show_the_same_cluster(cluster):
@@ -48,14 +55,6 @@ def test_all_nodes_show_the_same_cluster(cluster):
         status = cluster.ctl(name).json("status")
         assert status["role"] == roles[name] and status["cluster"]["leader"] == leader
     assert cluster.ctl().ok("check").text.endswith("A failover would succeed now.\n")
-
-
-def test_health_tells_load_balancers_who_leads(cluster):
-    leader = settled(cluster)
-    for name in NAMES:
-        codes = [cluster.nodes[name].http(f"/health/{path}")[0]
-                 for path in ("live", "ready", "leader", "standby")]
-        assert codes == ([200, 200, 200, 503] if name == leader else [200, 200, 503, 200])
 
 
 def test_metrics_tell_who_leads(cluster):
@@ -88,12 +87,6 @@ def test_a_switchover_names_the_new_leader_and_how_long_it_took(cluster, asks):
     wait_until(lambda: cluster.nodes[to].metrics()[runs] >= 1, "the hook's end is counted")
 
 
-def test_a_failover_by_force_of_a_leader_that_answers_is_one_in_order(cluster):
-    before = settled(cluster)
-    done = cluster.ctl(before).json("failover", "--force")
-    assert done["leader"] in cluster.others(before)
-
-
 def test_only_the_leader_takes_redis_over(cluster):
     def refused():
         leader = settled(cluster)
@@ -107,28 +100,57 @@ def test_only_the_leader_takes_redis_over(cluster):
         "fence", "adopt").complaint, "the leader has it already")
 
 
-def test_while_failover_is_paused_nobody_takes_over(cluster):
+def test_while_failover_is_paused_nobody_takes_over_and_all_say_so(cluster):
     leader = settled(cluster)
-    cluster.ctl().ok("cluster", "pause")
-    ctl = cluster.ctl(cluster.others(leader)[0])
-    wait_until(lambda: ctl("check").code == REFUSED, "the pause is known")
-    assert "paused" in ctl("nodes").complaint
-    assert ctl.json("switchover")["leader"] != leader  # what operators want is done all the same
-    cluster.ctl().ok("cluster", "resume")
-    wait_until(lambda: ctl("check").code == DONE, "that it is over, too")
+    asked, other = cluster.others(leader)
+    cluster.ctl(asked).ok("cluster", "pause")
+    wait_until(lambda: all(cluster.page(name)["paused"] for name in NAMES), "all know of it")
+    for name in NAMES:
+        check = cluster.ctl(name)("check")
+        assert check.code == REFUSED and f"asked of {asked}" in check.text
+        assert "paused since" in cluster.ctl(name)("nodes").complaint
+        assert cluster.nodes[name].metrics()["dueq_failover_paused"] == 1
+        wait_until(lambda name=name: f"failover is paused (asked of node {asked})"
+                   in cluster.nodes[name].output(), "in the log")
+    assert cluster.ctl(asked).json("switchover")["leader"] != leader  # what operators want is done
+    cluster.ctl(other).ok("cluster", "resume")
+    wait_until(lambda: all(cluster.nodes[name].metrics()["dueq_failover_paused"] == 0
+                           for name in NAMES), "it is over")
+    wait_until(lambda: cluster.ctl(asked)("check").code == DONE, "a failover would succeed")
+    wait_until(lambda: "failover is resumed" in cluster.nodes[leader].output(), "in the log, too")
 
 
-def test_what_cannot_be_is_refused_with_a_reason(cluster):
+def test_while_zookeeper_stands_still_nobody_is_said_to_lead(cluster):
     leader = settled(cluster)
-    ctl = cluster.ctl()
-    for words, code, said in [
-            (("switchover", "--to", leader), REFUSED, f"{leader} leads already"),
-            (("switchover", "--to", "nobody"), NOTHING, "there is no node nobody"),
-            (("forget", cluster.others(leader)[0]), REFUSED, "is here; stop it first"),
-            (("forget", "nobody"), NOTHING, "nobody is no member")]:
-        done = ctl(*words)
-        assert done.code == code and said in done.complaint, done
-    assert cluster.wait_leader() == leader
+    changes = len(cluster.page(leader)["history"])
+    servers = cluster.zookeeper.servers
+    for server in servers:
+        server.freeze()
+    try:
+        def is_told():
+            pages = [cluster.page(name) for name in NAMES]
+            return all(each["leader"] is None and each["stale_ms"] > 0
+                       and each["leaderless_ms"] > FROZEN_MS for each in pages)
+        wait_until(is_told, "no node knows of a leader")
+        for name in NAMES:
+            shown = cluster.ctl(name)("nodes")
+            roles = {row.split()[0]: row.split()[1] for row in shown.text.splitlines()[1:]}
+            assert roles == {name: "offline", **{each: "unknown" for each in cluster.others(name)}}
+            assert "who leads is not known" in shown.complaint
+            assert cluster.ctl(name)("check").code == REFUSED
+            numbers = cluster.nodes[name].metrics()
+            assert numbers["dueq_without_leader_seconds"] * 1000 > FROZEN_MS
+            assert numbers["dueq_without_leader_seconds_total"] * 1000 > FROZEN_MS
+            assert numbers["dueq_without_zookeeper_seconds"] > 0
+    finally:
+        for server in servers:
+            server.thaw()
+
+    def told():
+        """A new leader, or the same again."""
+        return cluster.page(settled(cluster))["history"][changes:]
+    last = wait_until(told, "it is in the history")[-1]
+    assert last["without_leader_ms"] > FROZEN_MS - cluster.session_ms, last
 
 
 def test_events_follow_all_nodes(cluster):

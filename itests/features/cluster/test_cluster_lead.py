@@ -27,16 +27,6 @@ def zookeeper(tmp_path_factory):
 
 
 @pytest.fixture
-def stock_zookeeper(tmp_path):
-    """As it comes it answers srvr alone."""
-    ensemble = Ensemble(tmp_path / "zk", words=())
-    try:
-        yield ensemble.start()
-    finally:
-        ensemble.destroy()
-
-
-@pytest.fixture
 def cluster(zookeeper, make_node, make_redis, tmp_path):
     """make(name, **settings): a node of a cluster of the test's own, started."""
     redis = make_redis()
@@ -150,14 +140,6 @@ def assert_one_acts_at_a_time(one, two):
     assert not {each.rule for each in judge_leaders(journal)} & {"TWO_LEADERS", "TOKEN_BACK"}
 
 
-def test_a_standalone_node_leaves_the_jobs_of_a_cluster_alone(cluster, make_node):
-    one = cluster("one")
-    wait_role(one, "leader")
-    alone = make_node({"store.redis": cluster.redis.address}).start()
-    wait_until(lambda: "a standalone node does not" in alone.output(), "it says so")
-    assert_moves_in_time(alone, one, "t")
-
-
 def test_an_operator_gives_the_redis_of_a_living_cluster_to_a_standalone_node(cluster, make_node):
     """It keeps it: the leader, which lives, is refused, and says so."""
     one = cluster("one")
@@ -229,20 +211,3 @@ def test_an_operator_gives_the_redis_of_one_cluster_to_another(cluster):
     assert_moves_in_time(one, one, "u")
     wait_until(lambda: not complaint(two), "the new one has nothing to complain of")
     assert fences(cluster) == {after.token}
-
-
-def test_a_zookeeper_that_does_not_tell_its_tick_is_told_with_what_to_do(cluster, stock_zookeeper):
-    one = cluster("one", **{"ha.zookeeper": stock_zookeeper.addresses})
-    wait_role(one, "leader")
-    assert page_of(one)["zookeeper"]["tick_ms"] is None
-    for words in (("check",), ("status",)):
-        said = Dueqctl(one.url())(*words).text
-        assert "warning: ZooKeeper (127.0.0.1:" in said and "does not tell its tickTime" in said
-        assert "hint: put 4lw.commands.whitelist=srvr,conf into zoo.cfg of each server" in said
-
-
-def test_a_tick_that_is_told_is_fine(cluster):
-    one = cluster("one")
-    wait_role(one, "leader")
-    assert page_of(one)["zookeeper"]["tick_ms"] == 500
-    assert "tickTime" not in Dueqctl(one.url()).ok("status").text

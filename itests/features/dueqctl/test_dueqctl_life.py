@@ -46,12 +46,6 @@ def test_a_push_says_how_a_job_is_to_be_treated_and_get_shows_it(ctl, topic):
     assert field(ctl, topic, "a", "expires").startswith("20")
 
 
-def test_the_most_urgent_comes_first(ctl, topic):
-    for job_id, priority in (("c", 2000), ("a", 0), ("b", 1024), ("last", 4294967295)):
-        ctl.ok("push", topic, "--id", job_id, "-p", priority)
-    assert [job["id"] for job in ctl.json("pop", topic, "-n", 4)["jobs"]] == ["a", "b", "c", "last"]
-
-
 def test_what_a_push_does_where_its_id_lives(ctl, topic):
     ctl.ok("push", topic, "first", "--id", "a")
     done = ctl("push", topic, "second", "--id", "a", "--mode", "reject")
@@ -121,13 +115,6 @@ def test_run_makes_jobs_due_now_and_reschedule_at_another_time(ctl, topic):
     assert ctl("run", topic, bury(ctl, topic, "dead")).code == REFUSED
     for words in ((), ("--delay", "1s", "--at", f"{year}-06-01 00:00")):
         assert ctl("reschedule", topic, "a", *words).code == USAGE
-
-
-def test_a_job_that_is_taken_away_is_not_its_holders_any_more(ctl, topic):
-    ctl.ok("push", topic, "x", "--id", "a")
-    job = pop_one(ctl, topic)
-    ctl.ok("reschedule", topic, "a", "--delay", "1h")
-    assert ctl("ack", topic, "a", job["lease"]).code == REFUSED
 
 
 # ---- list and purge ----

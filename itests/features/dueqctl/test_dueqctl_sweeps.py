@@ -56,19 +56,6 @@ def test_a_purge_asks_about_those_that_are_meant():
             person.waits_for("; at most 1,000? [y/N] ")
 
 
-def test_who_says_yes_before_is_not_asked():
-    with server([COUNTS, swept(2, False)]) as url:
-        with on_terminal(url, "purge", "t", "--state", "dead", "--yes") as (process, person):
-            assert process.stdout.read() == b"2 purged\n" and process.wait() == DONE
-            assert not person.sees("[y/N]")
-
-
-def test_programs_are_not_asked():
-    with server([COUNTS, swept(2, False)]) as url:
-        done = Dueqctl(url).ok("purge", "t", "--state", "dead", "--json", stdin=b"")
-    assert done.json() == {"count": 2, "has_more": False}
-
-
 def test_a_sweep_goes_on_until_nothing_is_left_and_takes_more_each_time():
     requests = []
     with server([COUNTS, swept(1000, True), swept(2000, True), swept(7, False)], requests) as url:

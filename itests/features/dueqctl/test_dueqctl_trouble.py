@@ -1,6 +1,5 @@
 """dueqctl when something is wrong: what it says, and how it ends."""
 
-import os
 import signal
 import subprocess
 
@@ -92,11 +91,6 @@ def test_what_the_node_says_decides(answer, expected):
     assert "for a reason" in done.complaint
 
 
-def test_when_to_try_again_is_told():
-    with server(error(b"503 Unavailable", b"too_many", b"Retry-After: 7\r\n")) as url:
-        assert "Try again in 7 s." in Dueqctl(url)("push", "t", "x").complaint
-
-
 def test_no_answer_reaches_the_terminal_raw():
     evil = b'{"error":{"code":"\\u001b[1m","message":"\\u001b]0;owned\\u0007\\u202e"}}'
     with server(reply(b"400 Bad Request", evil)) as url:
@@ -107,21 +101,6 @@ def test_no_answer_reaches_the_terminal_raw():
     with server(reply(b"200 OK", topics)) as url:
         done = Dueqctl(url)("topics")
         assert done.code == DONE and b"\\x1b[31m\\u009b" in done.out
-
-
-def test_a_node_that_is_frozen(make_node):
-    """SIGSTOP: it accepts through its kernel, and does not answer."""
-    node = make_node().start()
-    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
-    pids = [node.warden_pid, node.worker_pid]
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
-    try:
-        assert ctl("push", "t", "x", "--id", "a", "--timeout", "300ms").code == UNKNOWN
-        assert ctl("status", "--timeout", "300ms").code == UNREACHABLE
-    finally:
-        for pid in pids:
-            os.kill(pid, signal.SIGCONT)
 
 
 def test_a_list_to_cancel_ends_where_the_node_does_not_answer():
@@ -187,6 +166,8 @@ def test_no_topic_id_lease_or_node_is_empty(words):
 
 
 @pytest.mark.parametrize("line", [
+    "", "no-such", "--no-such", "-x status", "help no-such", "status word", "completion", "completion tcsh",
+    "--timeout 5 status", "tail a b",
     "push", "push t body more", "push t --delay 10", "push t --delay -1s", "push t --delay 3653d",
     "push t --ttr 8d", "push t --at tomorrow", "push t --at 1796115600",
     "push t --delay 1s --at 2036-12-01T09:00Z", "push t body --file /dev/null",

@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-from harness.build import ROOT, build_dir, node_program
-from harness.dueqctl import USAGE, Dueqctl, environment, program
+from harness.build import ROOT, node_program
+from harness.dueqctl import Dueqctl, environment, program
 from harness.topic_settings import WORDS
 from harness.wait import wait_until
 
@@ -74,14 +74,6 @@ def test_version_is_the_nodes_own():
     assert ctl.json("version") == {"name": "dueqctl", "version": version}
 
 
-@pytest.mark.parametrize("words", [
-    (), ("no-such",), ("--no-such",), ("-x", "status"), ("help", "no-such"), ("status", "word"),
-    ("completion",), ("completion", "tcsh"), ("--timeout", "5", "status"), ("tail", "a", "b")])
-def test_wrong_usage_shows_the_way_to_the_help(words):
-    done = ctl(*words)
-    assert done.code == USAGE and done.out == b"" and "--help" in done.complaint
-
-
 def test_the_way_shown_is_that_of_the_command_if_there_is_one():
     for words, way in ((("push",), "push --help"), (("push", "t", "--no-such"), "push --help"),
                        (("no-such",), "--help"), (("help", "no-such"), "--help")):
@@ -139,22 +131,6 @@ def test_the_exit_codes_of_dueqctl_are_the_same_in_man_and_help():
     text = page("dueqctl.1")
     codes = text[text.index("\nEXIT STATUS\n"):text.index("\nEXAMPLES\n")]
     assert re.findall(r"^     (\d) ", codes, re.M) == re.findall(r"^  (\d)  ", help_of(), re.M)
-
-
-# ---- installation ----
-
-def test_programs_man_pages_and_completion_are_installed(tmp_path):
-    if not (build_dir() / "node" / "ctl" / "completion" / "fish").exists():
-        pytest.skip("only a part was built")
-    subprocess.run(["cmake", "--install", build_dir(), "--prefix", tmp_path], check=True,
-                   stdout=subprocess.DEVNULL)
-    installed = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
-    assert installed >= {
-        "bin/dueq-node", "bin/dueqctl", "share/man/man1/dueqctl.1", "share/man/man8/dueq-node.8",
-        "share/bash-completion/completions/dueqctl", "share/zsh/vendor-completions/_dueqctl",
-        "share/fish/vendor_completions.d/dueqctl.fish"}
-    text = (tmp_path / "share/bash-completion/completions/dueqctl").read_text()
-    assert text == ctl.ok("completion", "bash").text
 
 
 def test_help_of_topic_tells_every_setting():
@@ -219,28 +195,6 @@ def in_path(**more):
     return environment(PATH=f"{program().parent}:{os.environ['PATH']}", **more)
 
 
-def bash_completes(*words):
-    """What bash offers for the last word, of commands and options."""
-    quoted = " ".join(f"'{word}'" for word in words)
-    script = (f"source <(dueqctl completion bash); COMP_WORDS=({quoted}); "
-              f"COMP_LINE='{' '.join(words)}'; COMP_CWORD={len(words) - 1}; _dueqctl; "
-              "printf '%s\\n' \"${COMPREPLY[@]}\"")
-    return subprocess.run(["bash", "-c", script], capture_output=True, text=True,
-                          check=True, env=in_path()).stdout.split()
-
-
-def test_bash_completes_commands_options_and_choices():
-    assert bash_completes("dueqctl", "") == COMMANDS
-    assert bash_completes("dueqctl", "sta") == ["stats", "status"]
-    assert bash_completes("dueqctl", "--url", "x", "-j", "can") == ["cancel"]
-    assert bash_completes("dueqctl", "push", "--delay", "") == []
-    assert bash_completes("dueqctl", "list", "--state=d") == ["delayed", "dead"]
-    assert bash_completes("dueqctl", "purge", "t", "-s", "ready,de") == ["ready,delayed", "ready,dead"]
-    assert bash_completes("dueqctl", "purge", "--state=dead,ready,") == [
-        "dead,ready,delayed", "dead,ready,reserved"]
-    assert bash_completes("dueqctl", "topic", "set", "mail", "dead") == ["dead_max=", "dead_age="]
-
-
 def test_bash_completes_behind_an_address_on_a_terminal(tmp_path):
     with Bash(tmp_path) as bash:
         for line, completed in [
@@ -250,6 +204,7 @@ def test_bash_completes_behind_an_address_on_a_terminal(tmp_path):
                 (f"{program()} -u http://h:8000 can", "8000 cancel "),
                 ("dueqctl -u http://h:8000 push --d", "push --delay "),
                 ("dueqctl list --state=rea", "list --state=ready "),
+                ("dueqctl purge t -s ready,res", "t -s ready,reserved"),
                 ("dueqctl topic set mail hi", "mail history="),
                 ("dueqctl push t --url http://h:8000 --li", "8000 --lines ")]:
             bash.type(line + "\t")

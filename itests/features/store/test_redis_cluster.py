@@ -8,7 +8,7 @@ import pytest
 from harness.background import in_background
 from harness.cluster import Cluster
 from harness.redis_cluster import RedisCluster, slot_of
-from harness.steady import BUCKETS, Steady, topic_in
+from harness.steady import Steady, topic_in
 from harness.wait import wait_until
 
 ROUNDS = 20  # of each worker, between two events
@@ -31,7 +31,7 @@ def nodes(servers, tmp_path_factory, request):
     """Two that stand by for each other."""
     made = Cluster(tmp_path_factory.mktemp("cluster"), redis=servers)
     try:
-        made.start("a", "b", queue__audit_rate="100000", **PATIENT)
+        made.start("a", "b", **PATIENT)
         request.node.dueq_nodes = list(made.nodes.values())
         yield made
         made.stop()
@@ -44,16 +44,6 @@ def node(nodes, servers):
     """The leader; all of the Redis Cluster is well."""
     servers.wait_healthy()
     return nodes.leader()
-
-
-@pytest.fixture
-def other(nodes, node):
-    """The one that stands by."""
-    return next(each for each in nodes.nodes.values() if each is not node)
-
-
-def waiting_at(node):
-    return sum(value for name, value in node.metrics().items() if "waiting" in name)
 
 
 def bucket_at(servers, master):
@@ -77,64 +67,7 @@ def spread(servers, name, count=2):
             for bucket in servers.buckets_of(master)[:count]}
 
 
-# ---- nothing happens ----
-
-def test_all_buckets_work(node, other):
-    with node.api() as here, other.api() as there:
-        for bucket in range(BUCKETS):
-            topic = topic_in(bucket, "all")
-            pushed = here.push(topic, f"of {bucket}")
-            job = there.pop_one(topic)
-            assert (job["id"], job["body"]) == (pushed["id"], f"of {bucket}")
-            there.ack(job)
-
-
-def test_who_waits_is_woken_whichever_master_it_comes_from(servers, node, other):
-    """The node subscribes at one of them."""
-    topics = list(spread(servers, "wakes", 1))
-    apis = [other.api() for _ in topics]
-    waiting = [in_background(api.pop_one, topic) for api, topic in zip(apis, topics)]
-    wait_until(lambda: waiting_at(other) >= len(topics), "all wait")
-    with node.api() as api:
-        ids = [api.push(topic)["id"] for topic in topics[:1]]
-        ids += [api.push(topic, delay_ms=200)["id"] for topic in topics[1:]]
-    assert [popped.result(20)["id"] for popped in waiting] == ids
-    for api in apis:
-        api.close()
-
-
-def test_the_reconciler_looks_at_all_masters(servers, nodes, node):
-    """It is the leader's: whichever node that is, for on a busy machine the lead may move."""
-    topics = spread(servers, "mended", 1)
-    with node.api() as api:
-        for topic, master in topics.items():
-            api.push(topic, id="lost", delay_ms=HOUR_MS)
-            bucket = next(b for b in range(BUCKETS) if topic_in(b, "mended") == topic)
-            with master.client() as client:
-                assert client.zrem(f"dq:{{{bucket}}}:d:{topic}", "lost") == 1
-
-    def log():
-        return "".join(each.output() for each in nodes.nodes.values())
-
-    wait_until(lambda: all(f"repaired job lost of topic {topic}: no_place" in log()
-                           for topic in topics), "each is mended", 60)
-
-
 # ---- slots that move ----
-
-def test_a_bucket_that_moved_while_nobody_used_it(servers, node):
-    topic = topic_in(9, "idle")
-    source = servers.master_of(9)
-    to = next(master for master in servers.masters() if master is not source)
-    with node.api() as api:
-        api.push(topic, id="before")
-        servers.move_bucket(9, to)
-        assert api.pop_one(topic)["id"] == "before"
-        api.push(topic, id="after")
-        assert api.pop_one(topic)["id"] == "after"
-        assert api.counts(topic) == (0, 0, 2, 0)
-    servers.move_bucket(9, source)
-
 
 def test_buckets_that_move_while_they_work(servers, node):
     """One after the other, in small portions; nothing is lost, comes twice, or is refused."""
@@ -214,32 +147,6 @@ def test_a_slot_that_nobody_has_stops_its_bucket_only(servers, node):
         master.ask("CLUSTER ADDSLOTS", slot)
         assert pushed.result(20)["id"] == "meanwhile"
         assert [api.pop_one(lost)["id"] for _ in range(2)] == ["before", "meanwhile"]
-
-
-def test_a_redis_cluster_that_wants_all_slots_stops_as_a_whole(servers, node):
-    """Redis' default; what waits is done when the slot is somebody's again."""
-    master, slot = servers.master_of(33), slot_of(33)
-    topics = list(spread(servers, "whole", 1))
-    apis = [node.api() for _ in topics]
-
-    def are_all(state):
-        return all(each.facts()["cluster_state"] == state for each in servers.there())
-
-    for each in servers.there():
-        each.ask("CONFIG SET cluster-require-full-coverage yes")
-    wait_until(lambda: servers.forget_slot(slot) and are_all("fail"), "all stop")
-    pushes = [in_background(api.push, topic) for api, topic in zip(apis, topics)]
-    for each in servers.there():
-        assert each.facts()["cluster_state"] == "fail"
-    assert not any(push.done() for push in pushes)
-    master.ask("CLUSTER ADDSLOTS", slot)
-    wait_until(lambda: are_all("ok"), "all go on")
-    ids = [push.result(20)["id"] for push in pushes]
-    assert [api.pop_one(topic)["id"] for api, topic in zip(apis, topics)] == ids
-    for each in servers.there():
-        each.ask("CONFIG SET cluster-require-full-coverage no")
-    for api in apis:
-        api.close()
 
 
 def test_all_servers_restart(servers, node):

@@ -3,14 +3,9 @@ for it, and whether it is still asked."""
 
 import re
 
-import pytest
-
 from features.test_reload import configured_node
 from harness.dueqctl import Dueqctl
-from harness.ports import free_port
 from harness.process import frozen
-from harness.redis_programs import RemovableRedis
-from harness.sentinel import SentinelSet
 from harness.wait import wait_until
 
 LOOKS_S = 60  # the node looks every ten seconds
@@ -70,16 +65,6 @@ def seen_node(make_node, redis, **settings):
     return Seen(make_node({"store.redis": redis.address, **keys}).start())
 
 
-@pytest.mark.parametrize("settings, fsync", [
-    ({}, "always"), ({"store.appendfsync": "everysec"}, "everysec")])
-def test_the_embedded_redis_runs_as_the_promise_needs(make_node, settings, fsync):
-    redis = make_node(settings).start().redis()
-    found = {name: redis.config_get(name)[name] for name in (
-        "appendonly", "appendfsync", "no-appendfsync-on-rewrite", "maxmemory-policy")}
-    assert found == {"appendonly": "yes", "appendfsync": fsync, "no-appendfsync-on-rewrite": "no",
-                     "maxmemory-policy": "noeviction"}
-
-
 def test_what_may_be_lost_is_told_everywhere_until_it_is_set_right(make_node, make_redis):
     redis = make_redis(**{"maxmemory-policy": "allkeys-lru"})
     seen = seen_node(make_node, redis)
@@ -126,46 +111,6 @@ def test_an_embedded_redis_that_is_full_refuses_pushes_and_leads_jobs_to_their_e
         assert api.ask("POST", f"/v1/topics/{topic}/jobs", {"body": "b"}).status in (200, 201)
 
 
-def test_a_redis_that_keeps_its_settings_to_itself(make_node, make_redis):
-    redis = make_redis(appendonly="yes", appendfsync="always")
-    redis.client().execute_command("ACL", "SETUSER", "default", "-config")
-    seen = seen_node(make_node, redis)
-    seen.becomes("unknown")
-    redis.client().execute_command("ACL", "SETUSER", "default", "+config")
-    seen.becomes()
-
-
-def test_replicas_are_missed_only_where_some_are_asked_for(make_node, make_redis):
-    port = free_port()
-    master = make_redis(appendonly="yes", appendfsync="always", port=port)
-    seen_node(make_node, master).becomes()
-    seen = seen_node(make_node, master, store__min_replicas="1", store__strict="true")
-    seen.becomes("few_replicas")
-    make_redis(replicaof=f"127.0.0.1 {port}")
-    seen.becomes()
-
-
-@pytest.fixture
-def watched(tmp_path):
-    """Redis servers with Sentinels; none of them stops when its replicas are gone."""
-    servers = SentinelSet(tmp_path / "watched", replicas=1, appendonly="yes", appendfsync="always")
-    try:
-        yield servers.start()
-    finally:
-        servers.destroy()
-
-
-def test_which_redis_is_in_use_and_that_it_writes_without_its_replicas(make_node, watched):
-    seen = Seen(make_node({"store.redis": watched.url}).start())
-    seen.becomes("stale_writes")
-    assert seen.store()["address"] == watched.servers[0].tcp_address
-    assert "  hint: set 'min-replicas-to-write 1'" in seen.ctl.ok("status").text
-    master = watched.failover()
-    wait_until(lambda: seen.store()["address"] == master.tcp_address, "it is the new one")
-    master.client().config_set("min-replicas-to-write", "1")
-    seen.becomes()
-
-
 def test_a_node_is_not_ready_while_redis_answers_nothing_though_the_link_is_open(make_node,
                                                                                  make_redis):
     redis = make_redis(appendonly="yes", appendfsync="always")
@@ -173,6 +118,7 @@ def test_a_node_is_not_ready_while_redis_answers_nothing_though_the_link_is_open
     with frozen(redis.process.pid):
         wait_until(lambda: seen.node.http("/health/ready")[0] == 503, "it is not ready")
         assert "does not answer" in seen.node.http("/health/ready")[1]
+        assert seen.node.http("/health/live")[0] == 200
         assert seen.store()["up"], "the link is open"
     wait_until(lambda: seen.node.http("/health/ready")[0] == 200, "it is again")
     assert seen.store()["connects"] == 1
@@ -234,30 +180,3 @@ def test_how_long_requests_wait_can_change_while_redis_is_away(make_node, make_r
         reply = api.ask("POST", f"/v1/topics/{topic}/jobs", {"body": ""})
     assert (reply.status, reply.json["error"]["code"]) == (503, "unavailable")
     assert "changed: store.hold, http.hosts\n" in node.output()
-
-
-# ---- as a load balancer sees it ----
-
-
-def test_a_node_without_its_redis_is_live_but_not_ready(make_node, tmp_path):
-    redis = RemovableRedis(tmp_path)
-    settings = {"store.redis_server": redis.program, "warden.backoff_max": "100ms"}
-    node = make_node(settings).start()
-    redis.remove()
-    node.kill("redis")
-    wait_until(lambda: node.http("/health/ready")[0] == 503, "the node says so")
-    assert node.http("/health/live")[0] == 200
-    redis.put_back()
-    wait_until(node.is_ready, "Redis is back")
-
-
-def test_a_node_whose_redis_has_become_a_replica_says_so(make_node, make_redis):
-    server = make_redis(appendonly="yes", appendfsync="always")
-    redis = server.client()
-    node = make_node({"store.redis": server.address}).start()
-    redis.execute_command("REPLICAOF", "127.0.0.1", 1)
-    redis.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-    wait_until(lambda: "replica" in node.http("/health/ready")[1], "the reason is told")
-    assert node.http("/health/ready")[0] == 503
-    redis.execute_command("REPLICAOF", "NO", "ONE")
-    wait_until(node.is_ready, "it is a master again")

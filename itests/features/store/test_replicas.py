@@ -2,12 +2,11 @@
 
 import pytest
 
-from harness.background import in_background
 from harness.gmq import GmqError
-from harness.http_api import Refused, new_job, refused
+from harness.http_api import new_job, refused
 from harness.ports import free_port
 from harness.producers import Producers
-from harness.process import frozen
+from harness.redis_server import stored_ids
 from harness.sentinel import SentinelSet
 from harness.wait import wait_until
 
@@ -51,8 +50,7 @@ def start(master, make_node):
 
 
 def push_until_safe(client, id, **members):
-    """It has happened the first time, whatever that said; and a replica that has just thawed may
-    still be late."""
+    """It has happened the first time, whatever that said."""
     def is_safe():
         try:
             client.push(TOPIC, id=id, **members)
@@ -61,20 +59,6 @@ def push_until_safe(client, id, **members):
             return "has exist" in str(error)
         return True
     wait_until(is_safe, f"a replica has {id}")
-
-
-def perhaps(call):
-    """It may be unknown on a busy machine."""
-    try:
-        call()
-    except Refused as error:
-        assert error.code == "unknown", error
-
-
-def jobs_on(server):
-    client = server.client()
-    return {id.decode() for key in client.scan_iter(match=f"dq:{{*}}:j:{TOPIC}", count=1000)
-            for id in client.hkeys(key)}
 
 
 # ---- safe ----
@@ -87,7 +71,7 @@ def test_all_that_was_acknowledged_is_on_the_replica(master, make_redis, start):
     master.destroy()
     node.destroy()
     producers.stop()
-    assert set(producers.pushed) <= jobs_on(replica)
+    assert set(producers.pushed) <= stored_ids(replica.client())
 
 
 def test_all_that_was_acknowledged_outlives_a_failover(tmp_path, make_node):
@@ -99,7 +83,7 @@ def test_all_that_was_acknowledged_outlives_a_failover(tmp_path, make_node):
         killed = watched.kill_master()
         producers.wait_more(300)
         producers.stop()
-        assert set(producers.pushed) <= jobs_on(watched.wait_master(other_than=killed))
+        assert set(producers.pushed) <= stored_ids(watched.wait_master(other_than=killed).client())
     finally:
         watched.destroy()
 
@@ -110,14 +94,14 @@ def test_what_is_gone_is_gone_on_the_replica(master, make_redis, start):
     with node.api() as api:
         for id in ("acked", "cancelled", "purged"):
             api.push(TOPIC, id=id)
-        assert jobs_on(replica) == {"acked", "cancelled", "purged"}
+        assert stored_ids(replica.client()) == {"acked", "cancelled", "purged"}
         job = api.pop_one(TOPIC)
         api.ack(job)
-        assert jobs_on(replica) == {"cancelled", "purged"}
+        assert stored_ids(replica.client()) == {"cancelled", "purged"}
         api.cancel(TOPIC, "cancelled")
-        assert jobs_on(replica) == {"purged"}
+        assert stored_ids(replica.client()) == {"purged"}
         assert api.sweep(TOPIC, "purge", states=["ready"])["count"] == 1
-        assert jobs_on(replica) == set()
+        assert stored_ids(replica.client()) == set()
 
 
 # ---- not safe ----
@@ -135,63 +119,3 @@ def test_without_a_replica_pushes_are_unknown_and_the_node_goes_on(master, make_
         assert {api.pop_one(TOPIC)["id"] for _ in range(4)} == {"one", "two", "three", "four"}
         replica_of(master, make_redis)
         push_until_safe(client, "five")
-
-
-def test_a_frozen_replica_makes_answers_unknown_until_it_is_back(master, make_redis, start):
-    replica = replica_of(master, make_redis)
-    node = start(SOON)
-    with node.api() as api, node.python_client() as client:
-        perhaps(lambda: api.push(TOPIC, id="before"))
-        job = api.pop_one(TOPIC)
-        with frozen(replica.process.pid):
-            with refused("unknown", WORD):
-                api.push(TOPIC, id="http", delay_ms=3600000)
-            with pytest.raises(GmqError, match=f"unknown: {WORD}"):
-                client.push(TOPIC, id="gmq", delay=3600)
-            with refused("unknown", WORD):
-                api.ack(job)
-            assert api.counts(TOPIC)[0] == 2
-            assert node.metrics()["dueq_store_replica_timeouts_total"] >= 3
-        push_until_safe(client, "gmq", delay=3600)
-        push_until_safe(client, "after")
-        wait_until(lambda: is_told(api, job, "not_found"), "the ack is safe")
-        assert jobs_on(replica) == {"http", "gmq", "after"}
-
-
-def is_told(api, job, code):
-    with pytest.raises(Refused) as info:
-        api.ack(job)
-    assert info.value.code in (code, "unknown"), info.value
-    return info.value.code == code
-
-
-def test_a_push_waits_no_longer_than_it_takes(master, make_redis, start):
-    replica = replica_of(master, make_redis)
-    node = start(LATE)
-    with frozen(replica.process.pid):
-        waiting = in_background(push_one, node)
-        wait_until(lambda: master.client().info("clients")["blocked_clients"] == 1, "it waits")
-        with node.api() as api:
-            assert api.pop_one(TOPIC)["id"] == "slow"  # consumers are not held
-        assert node.metrics()["dueq_store_operations_waiting_for_replicas"] == 1
-        assert not waiting.done()
-    waiting.result(20)
-    assert node.metrics()["dueq_store_replica_waits_total"] == 1
-    assert node.metrics()["dueq_store_replica_timeouts_total"] == 0
-
-
-def push_one(node):
-    with node.api() as api:
-        return api.push(TOPIC, id="slow")
-
-
-def test_a_master_that_comes_back_is_waited_for_again(master, make_redis, start):
-    replica = replica_of(master, make_redis)
-    node = start(LATE)
-    with node.python_client() as client:
-        client.push(TOPIC, id="one", delay=3600)
-        master.destroy()
-        master.start()
-        wait_until(lambda: is_in_sync(master, 1), "the replica is in sync again")
-        push_until_safe(client, "two", delay=3600)
-        assert jobs_on(replica) == {"one", "two"}

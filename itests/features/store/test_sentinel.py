@@ -6,13 +6,14 @@ import pytest
 
 from harness.background import in_background
 from harness.producers import Producers
+from harness.redis_server import stored_ids
 from harness.refused import said_by
 from harness.scripted_sentinel import ScriptedSentinel
 from harness.sentinel import NAME, SentinelSet, WatchedRedis
 from harness.users import secret_file
 from harness.wait import wait_until
 
-PASSWORD = "zx81-sesame"
+PASSWORD, ANOTHER = "zx81-sesame", "zx81-poppy"
 
 
 @pytest.fixture
@@ -29,12 +30,6 @@ def watched(tmp_path):
     yield make
     for each in made:
         each.destroy()
-
-
-def stored_ids(server):
-    client = server.client()
-    keys = list(client.scan_iter(match="dq:{*}:j:*", count=1000))
-    return {id.decode() for key in keys for id in client.hkeys(key)}
 
 
 def is_used(node, server):
@@ -81,10 +76,10 @@ def test_an_old_master_that_comes_back_is_not_written_to(make_node, watched):
     before = len(producer.pushed) + 1  # one may be on its way
     killed.start()
     producer.wait_more()
-    seen = stored_ids(killed) if killed.info()["role"] == "master" else set()
+    seen = stored_ids(killed.client()) if killed.info()["role"] == "master" else set()
     pushed = producer.stop()
     assert not seen & set(pushed[before:])
-    assert set(pushed[before:]) <= stored_ids(after)
+    assert set(pushed[before:]) <= stored_ids(after.client())
     assert is_used(node, after)
 
 
@@ -215,20 +210,15 @@ def test_who_listens_is_proved_alive_by_who_asks(make_node, two_masters, scripte
 
 # ---- passwords ----
 
-def test_the_password_of_the_sentinels(make_node, watched, tmp_path):
-    servers = watched(replicas=0, sentinels=1, sentinel_password=PASSWORD)
+def test_the_password_of_the_sentinels_and_another_one_of_redis(make_node, watched, tmp_path):
+    servers = watched(replicas=1, sentinels=1, requirepass=PASSWORD, sentinel_password=ANOTHER)
+    files = {"store.redis": servers.url, "store.password_file": secret_file(tmp_path / "a", PASSWORD)}
     wrong = secret_file(tmp_path / "wrong", "zx81-barley")
-    said = said_by(make_node({"store.redis": servers.url, "store.sentinel_password_file": wrong}))
+    said = said_by(make_node({**files, "store.sentinel_password_file": wrong}))
     assert "WRONGPASS" in said and "zx81-" not in said
-    right = secret_file(tmp_path / "right", PASSWORD)
-    node = make_node({"store.redis": servers.url, "store.sentinel_password_file": right}).start()
-    assert PASSWORD not in node.output()
-
-
-def test_the_password_of_redis_is_another_one(make_node, watched, tmp_path):
-    servers = watched(replicas=1, sentinels=1, requirepass=PASSWORD)
-    file = secret_file(tmp_path / "password", PASSWORD)
-    node = make_node({"store.redis": servers.url, "store.password_file": file}).start()
+    right = secret_file(tmp_path / "right", ANOTHER)
+    node = make_node({**files, "store.sentinel_password_file": right}).start()
     after = servers.failover()
     wait_until(lambda: is_used(node, after), "the node is at the new master")
     assert_serves(node, "after-1")
+    assert "zx81-" not in node.output()

@@ -283,6 +283,32 @@ static void a_census_leaves_out_a_bucket_that_goes_before_its_turn(void **state)
     memory_store_give_back(f.ms, AWAY + 1);
 }
 
+/* For a key of the bucket that is somebody else's, say. */
+static void a_census_leaves_out_a_bucket_where_redis_refuses(void **state)
+{
+    struct census_call call = {.wait_ms = 60000, .on_done = on_counted};
+
+    push(&f, near, "1", 60000, 5000);
+    push(&f, far, "1", 60000, 5000);
+    memory_store_fail(f.ms, 1, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    queue_census(f.q, &call);
+    fixture_turn(&f);
+    assert_int_equal(call.status, STATUS_OK);
+    assert_in_range(call.last->total.delayed, 1, 2);
+    assert_false(call.last->is_whole);
+}
+
+static void a_census_that_redis_refuses_in_all_buckets_fails(void **state)
+{
+    struct census_call call = {.wait_ms = 60000, .on_done = on_counted};
+
+    memory_store_fail(f.ms, memory_store_port(f.ms)->buckets, STATUS_STORE_ERROR,
+                      MEMORY_UNDONE);
+    queue_census(f.q, &call);
+    fixture_turn(&f);
+    assert_int_equal(call.status, STATUS_STORE_ERROR);
+}
+
 /* ---- ids ---- */
 
 static bool is_acked;
@@ -363,6 +389,8 @@ int main(void)
         TEST(the_census_counts_what_is_within_reach_and_says_so),
         TEST(a_census_under_way_does_not_wait_for_the_bucket),
         TEST(a_census_leaves_out_a_bucket_that_goes_before_its_turn),
+        TEST(a_census_leaves_out_a_bucket_where_redis_refuses),
+        TEST(a_census_that_redis_refuses_in_all_buckets_fails),
         TEST(an_id_is_found_within_reach),
         TEST(an_id_that_is_not_found_is_looked_for_in_the_bucket_that_is_away),
         TEST(what_is_within_reach_is_mended),

@@ -365,6 +365,13 @@ static bool take_meta(struct redis_handshake *h, unsigned what, const redisReply
         redis_handshake_refuse(h, what_failed, reply);
         return false;
     }
+    if (found[0] == 0 || found[1] == 0) {
+        refuse(h,
+               "the key %s:meta in this Redis is not dueq's, or damaged: rename it "
+               "if it is somebody else's, or set another store.prefix",
+               keys->prefix);
+        return false;
+    }
     if (found[0] > SCRIPT_SCHEMA) {
         refuse(h,
                "the jobs in this Redis were written by a newer dueq (schema %lld, this one "

@@ -252,6 +252,22 @@ static void owners_of_what_is_reached_are_told_and_what_is_missing(void **state)
     assert_has(call(f, "GET", "/v1/topics", NULL), "],\"next\":null}");
 }
 
+static void a_bucket_that_redis_refuses_is_missing_and_named(void **state)
+{
+    struct fixture *f = *state;
+    const char *reply;
+
+    memory_store_fail(f->ms, 1, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    reply = call(f, "GET", "/v1/topics?owners=true", NULL);
+    assert_starts(reply, "HTTP/1.1 200 ");
+    assert_has(reply, "],\"next\":null,\"unreached\":[0]}");
+    memory_store_fail(f->ms, 4, STATUS_STORE_ERROR, MEMORY_UNDONE); /* of all buckets */
+    assert_error(call(f, "GET", "/v1/topics?owners=true", NULL), 502, "store_error");
+    memory_store_fail(f->ms, 1, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    assert_error(call(f, "GET", "/v1/topics", NULL), 502,
+                 "store_error"); /* it is whole, or not */
+}
+
 static void asks_no_further_for_a_client_that_has_gone(void **state)
 {
     struct fixture *f = *state;
@@ -429,6 +445,7 @@ int main(void)
         TEST(tells_why_the_store_cannot_count),
         TEST(tells_which_bucket_is_not_reached_and_why),
         TEST(owners_of_what_is_reached_are_told_and_what_is_missing),
+        TEST(a_bucket_that_redis_refuses_is_missing_and_named),
         TEST(asks_no_further_for_a_client_that_has_gone),
         TEST(waits_for_nothing_when_its_client_has_ended_its_side),
         TEST(lists_all_states_one_after_the_other),

@@ -268,6 +268,8 @@ static void leaves_jobs_out_when_they_were_not_counted(void **state)
     assert_null(strstr(text, "dueq_jobs_by_state"));
     assert_null(strstr(text, "dueq_topics"));
     assert_null(strstr(text, "_age_seconds"));
+    assert_null(strstr(text, "dueq_next_due_seconds"));
+    assert_null(strstr(text, "dueq_census_complete"));
 }
 
 /* ---- the node ---- */

@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/loop.h"
+#include "protocol/conn/tests/ahead.h"
 
 struct fixture;
 

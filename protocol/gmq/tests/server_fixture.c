@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "protocol/conn/tests/ahead.h"
 
 static int start(void **state, bool strict)
 {

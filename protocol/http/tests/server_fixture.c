@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "protocol/conn/tests/ahead.h"
 
 static const char *why_not_ready(void *arg)
 {

@@ -2,13 +2,14 @@
 --
 -- KEYS   <prefix>:meta
 -- ARGV   schema, number of buckets
--- answer code, now, wait (always -1), the schema and the number of buckets that hold here
+-- answer code, now, wait (always -1), the schema and the number of buckets that hold here; 0 for
+--        what is there and is no number: somebody else's
 -- USES   now
 
 local meta = KEYS[1]
 local found = call('HMGET', meta, 'schema', 'buckets')
 
-if not found[1] and not found[2] then
+if call('EXISTS', meta) == 0 then
     call('HSET', meta, 'schema', ARGV[1], 'buckets', ARGV[2], 'created_ms', format('%d', now))
     found = ARGV
 end

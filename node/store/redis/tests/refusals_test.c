@@ -45,6 +45,22 @@ static void refuses_jobs_of_an_older_schema(void **state)
     assert_refuses(n, "older dueq");
 }
 
+static void refuses_what_another_program_has_under_that_name(void **state)
+{
+    struct node *n = *state;
+
+    redis_fixture_command(n->redis, "HSET dq:meta foo bar");
+    assert_refuses(n, "dq:meta in this Redis is not dueq's");
+}
+
+static void refuses_a_number_of_buckets_that_is_none(void **state)
+{
+    struct node *n = *state;
+
+    redis_fixture_command(n->redis, "HSET dq:meta schema 2 buckets abc");
+    assert_refuses(n, "dq:meta in this Redis is not dueq's, or damaged");
+}
+
 static void refuses_a_redis_without_append_only_file_when_strict(void **state)
 {
     struct node *n = *state;
@@ -283,6 +299,8 @@ int main(void)
         WITH_REDIS(refuses_another_number_of_buckets),
         WITH_REDIS(refuses_jobs_of_a_newer_schema),
         WITH_REDIS(refuses_jobs_of_an_older_schema),
+        WITH_REDIS(refuses_what_another_program_has_under_that_name),
+        WITH_REDIS(refuses_a_number_of_buckets_that_is_none),
         WITH_REDIS(refuses_a_redis_without_append_only_file_when_strict),
         WITH_REDIS(uses_a_redis_without_append_only_file_otherwise),
         WITH_REDIS(refuses_a_redis_that_evicts_when_strict),
