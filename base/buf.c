@@ -46,9 +46,7 @@ void buf_grow(struct buf *b, size_t more)
 void buf_resize(struct buf *b, size_t room)
 {
     assert(room && room >= b->room);
-    b->at = realloc(b->at, room);
-    if (!b->at)
-        abort();
+    b->at = must(realloc(b->at, room));
     b->room = room;
 }
 

@@ -13,6 +13,15 @@ struct bytes {
     size_t len;
 };
 
+/* Returns `memory`. Aborts when there is none: for our own small objects, not for a size that
+ * comes from outside. */
+static inline void *must(void *memory)
+{
+    if (!memory)
+        abort();
+    return memory;
+}
+
 /* For printf's "%.*s": BYTES_ARG(b) gives the width and the pointer. */
 #define BYTES_ARG(b) (int)(b).len, (b).at
 
@@ -46,11 +55,7 @@ static inline int bytes_compare(struct bytes a, struct bytes b)
 /* A terminated copy, the caller's to free(). A NUL in the bytes ends it. */
 static inline char *bytes_copy(struct bytes from)
 {
-    char *copy = strndup(from.len ? from.at : "", from.len);
-
-    if (!copy)
-        abort();
-    return copy;
+    return must(strndup(from.len ? from.at : "", from.len));
 }
 
 /* Takes the decimal digits off the front. False, and both untouched: there are none, or too

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/encoding.h"
 
@@ -165,9 +166,7 @@ enum status log_configure(const struct log_options *options)
         fd = open_file(options->file);
         if (fd < 0)
             return STATUS_IO_ERROR;
-        file = strdup(options->file);
-        if (!file)
-            abort();
+        file = must(strdup(options->file));
     }
     use_fd(fd);
     free(out.file);

@@ -8,6 +8,7 @@
 
 #include <event2/event.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
@@ -91,10 +92,8 @@ static void on_libevent_log(int severity, const char *message)
 
 struct loop *loop_new(void)
 {
-    struct loop *l = calloc(1, sizeof(*l));
+    struct loop *l = must(calloc(1, sizeof(*l)));
 
-    if (!l)
-        abort();
     event_set_log_callback(on_libevent_log);
     signal(SIGPIPE, SIG_IGN); /* a lost peer is an error of write, not our end */
     l->base = event_base_new();

@@ -31,13 +31,6 @@ struct resolve_lookup {
     struct query queries[];
 };
 
-static void *must(void *memory)
-{
-    if (!memory)
-        abort();
-    return memory;
-}
-
 /* ---- the end ---- */
 
 static void lookup_free(struct resolve_lookup *l)

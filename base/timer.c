@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/bytes.h"
+
 void timers_init(struct timers *ts, int64_t now_mono_ms)
 {
     *ts = (struct timers){.now_mono_ms = now_mono_ms};
@@ -63,9 +65,7 @@ static void make_room(struct timers *ts)
     if (ts->count + 1 < ts->room)
         return;
     ts->room = ts->room ? ts->room * 2 : 64;
-    ts->heap = realloc(ts->heap, ts->room * sizeof(*ts->heap));
-    if (!ts->heap)
-        abort();
+    ts->heap = must(realloc(ts->heap, ts->room * sizeof(*ts->heap)));
 }
 
 void timer_arm(struct timers *ts, struct timer *t, int64_t delay_ms)

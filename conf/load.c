@@ -358,10 +358,8 @@ static void add_row(struct conf_draft *d, const struct conf_place *place)
     struct conf_topics *topics = &d->conf->topics;
     size_t i = topics->count++;
 
-    topics->at = reallocarray(topics->at, topics->count, sizeof(*topics->at));
-    d->rows = reallocarray(d->rows, topics->count, sizeof(*d->rows));
-    if (!topics->at || !d->rows)
-        abort();
+    topics->at = must(reallocarray(topics->at, topics->count, sizeof(*topics->at)));
+    d->rows = must(reallocarray(d->rows, topics->count, sizeof(*d->rows)));
     topics->at[i] = (struct conf_topic){.name = bytes_copy(BYTES(""))};
     d->rows[i] = (struct draft_row){.place = *place};
     d->is_in_row = true;
@@ -507,15 +505,13 @@ struct conf *conf_load(const struct conf_request *request, struct conf_errors *e
 {
     unsigned before = errors->count;
     struct conf_draft d = {
-        .conf = calloc(1, sizeof(*d.conf)),
+        .conf = must(calloc(1, sizeof(*d.conf))),
         .errors = errors,
         .get_env = request->get_env ? request->get_env : get_process_env,
-        .keys = calloc(conf_key_count, sizeof(*d.keys)),
+        .keys = must(calloc(conf_key_count, sizeof(*d.keys))),
         .is_reload = request->is_reload,
     };
 
-    if (!d.conf || !d.keys)
-        abort();
     set_defaults(d.conf);
     if (request->file)
         take_file(&d, request->file);

@@ -24,7 +24,7 @@ static const char *const backoff_words[] = {"none", "fixed", "exponential", NULL
 
 /* clang-format off */
 
-/* The keys of the dialects, each behind its "listen" (conf/ports.h). */
+/* The keys of the dialects, each behind its "listen" (CONF_PORT_LIST). */
 #define GMQ_KEYS \
     {"gmq.strict", &kind_bool, AT(gmq.strict), "false", \
      .is_reloadable = true, .help = "numbers as strings and errors as results, like gmq"}, \

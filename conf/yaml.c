@@ -16,9 +16,7 @@ static struct yaml_item *yaml_items_add(struct yaml_items *items, enum yaml_item
 {
     struct yaml_item *item;
 
-    items->at = reallocarray(items->at, items->count + 1, sizeof(*items->at));
-    if (!items->at)
-        abort();
+    items->at = must(reallocarray(items->at, items->count + 1, sizeof(*items->at)));
     item = &items->at[items->count++];
     *item = (struct yaml_item){.kind = kind, .path = bytes_copy(path)};
     return item;

@@ -243,10 +243,9 @@ static void on_promise(struct peers *p, const char *name, uint64_t seq)
 struct ha *ha_new(const struct ha_options *options, struct coordinator *coordinator,
                   struct peers *peers, struct timers *timers)
 {
-    struct ha *ha = calloc(1, sizeof(*ha));
+    struct ha *ha = must(calloc(1, sizeof(*ha)));
 
-    if (!ha || !(ha->nodes_shown = calloc(VIEW_NODES_MAX + PEERS_MAX, sizeof(struct ha_node))))
-        abort();
+    ha->nodes_shown = must(calloc(VIEW_NODES_MAX + PEERS_MAX, sizeof(struct ha_node)));
     ha->options = *options;
     ha->peers = peers;
     ha->context =

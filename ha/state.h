@@ -9,7 +9,6 @@
 #include "ha/rule/failsafe.h"
 #include "ha/ha.h"
 #include "ha/lead/heartbeat.h"
-#include "ha/lead/lead.h"
 #include "ha/lead/membership.h"
 #include "ha/rule/role.h"
 #include "ha/lead/scanners.h"

@@ -34,10 +34,8 @@ struct hooks {
 
 static char *copy_of(const char *text)
 {
-    char *copy = strdup(text);
+    char *copy = must(strdup(text));
 
-    if (!copy)
-        abort();
     return copy;
 }
 
@@ -113,10 +111,8 @@ static void drop_first(struct hooks *h)
 struct hooks *hooks_new(struct loop *loop, const char *program, const char *node,
                         int64_t timeout_ms)
 {
-    struct hooks *h = calloc(1, sizeof(*h));
+    struct hooks *h = must(calloc(1, sizeof(*h)));
 
-    if (!h)
-        abort();
     h->program = program;
     h->node = node;
     h->timeout_ms = timeout_ms;
@@ -143,9 +139,7 @@ void hooks_run(struct hooks *h, const char *what, const char *token, const char 
 
     if (!*h->program)
         return;
-    c = calloc(1, sizeof(*c));
-    if (!c)
-        abort();
+    c = must(calloc(1, sizeof(*c)));
     c->words[WHAT] = copy_of(what);
     c->words[TOKEN] = copy_of(token);
     c->words[REASON] = copy_of(reason);
@@ -156,12 +150,12 @@ void hooks_run(struct hooks *h, const char *what, const char *token, const char 
     run_next(h);
 }
 
-void hooks_count(const struct hooks *h, struct hook_count counts[HOOKS_COUNTS])
+void hooks_count(const struct hooks *h, struct cluster_hook counts[HOOKS_COUNTS])
 {
     _Static_assert(WHATS * RESULTS == HOOKS_COUNTS, "each word with each result");
     for (unsigned i = 0; i < HOOKS_COUNTS; i++)
-        counts[i] = (struct hook_count){whats[i / RESULTS], result_words[i % RESULTS],
-                                        h->counts[i / RESULTS][i % RESULTS]};
+        counts[i] = (struct cluster_hook){whats[i / RESULTS], result_words[i % RESULTS],
+                                          h->counts[i / RESULTS][i % RESULTS]};
 }
 
 bool hooks_is_idle(const struct hooks *h)

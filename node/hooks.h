@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "protocol/api/report.h"
+
 #define HOOKS_TIMEOUT_MS 30000
 #define HOOKS_QUEUE_MAX  16 /* waiting runs; with one more the oldest is dropped, and logged */
 #define HOOKS_COUNTS     12 /* three words for what happened, four results */
@@ -22,14 +24,9 @@ void hooks_free(struct hooks *h); /* NULL is fine */
 /* Copies what it is given. */
 void hooks_run(struct hooks *h, const char *what, const char *token, const char *reason);
 
-struct hook_count {
-    const char *what;   /* "promote", "demote" or "fenced" */
-    const char *result; /* "done", "failed", "timeout" or "not_run" */
-    uint64_t count;     /* since start */
-};
-
-/* Texts are static. */
-void hooks_count(const struct hooks *h, struct hook_count counts[HOOKS_COUNTS]);
+/* Each of "promote", "demote" and "fenced" with "done", "failed", "timeout" and "not_run",
+ * since start. Texts are static. */
+void hooks_count(const struct hooks *h, struct cluster_hook counts[HOOKS_COUNTS]);
 
 /* Nothing runs, and nothing waits. */
 bool hooks_is_idle(const struct hooks *h);

@@ -71,48 +71,11 @@ static void on_again(struct timer *timer)
     timer_arm(s->timers, timer, HA_FENCED_AGAIN_MS);
 }
 
-/* Both are borrowed. */
-static void standalone_init(struct standalone *s, struct queue *queue, struct timers *timers)
-{
-    *s = (struct standalone){.queue = queue, .timers = timers};
-    timer_init(&s->again, on_again);
-}
-
 static void standalone_start(struct standalone *s)
 {
     struct queue_leader leader = {.token = BYTES(""), .on_fenced = on_fenced, .arg = s};
 
     queue_lead(s->queue, &leader);
-}
-
-/* All buckets have accepted this node. */
-static void standalone_adopted(struct standalone *s)
-{
-    timer_disarm(s->timers, &s->again);
-    be_fenced_no_more(s);
-    standalone_start(s);
-}
-
-static void standalone_stop(struct standalone *s)
-{
-    timer_disarm(s->timers, &s->again);
-}
-
-/* ---- who scans ---- */
-
-static void share_nobody(struct queue *queue)
-{
-    queue_share(queue, &(struct shares_view){.number = 0});
-}
-
-static void share_with(struct queue *queue, const struct ha_scanners *scanners)
-{
-    struct bytes nodes[SHARES_NODES_MAX];
-    struct shares_view view = {.number = scanners->number, .nodes = nodes};
-
-    for (; view.count < scanners->count && view.count < SHARES_NODES_MAX; view.count++)
-        nodes[view.count] = bytes_of_text(scanners->nodes[view.count]);
-    queue_share(queue, &view);
 }
 
 /* ---- the lead ---- */
@@ -224,8 +187,12 @@ static void on_role(void *arg, const struct role *role, enum role_state before)
 static void on_scanners(void *arg, const struct ha_scanners *scanners)
 {
     struct node_lead *l = arg;
+    struct bytes nodes[SHARES_NODES_MAX];
+    struct shares_view view = {.number = scanners->number, .nodes = nodes};
 
-    share_with(l->options.queue, scanners);
+    for (; view.count < scanners->count && view.count < SHARES_NODES_MAX; view.count++)
+        nodes[view.count] = bytes_of_text(scanners->nodes[view.count]);
+    queue_share(l->options.queue, &view);
 }
 
 static void on_refused(void *arg, const char *why)
@@ -317,14 +284,14 @@ static void on_unlisted(struct timer *timer)
 struct node_lead *node_lead_new(const struct node_lead_options *options)
 {
     const struct conf *conf = options->conf;
-    struct node_lead *l = calloc(1, sizeof(*l));
+    struct node_lead *l = must(calloc(1, sizeof(*l)));
 
-    if (!l)
-        abort();
     l->options = *options;
     l->journal.fd = -1;
     timer_init(&l->writes, on_writes);
-    standalone_init(&l->standalone, options->queue, &options->loop->timers);
+    l->standalone =
+        (struct standalone){.queue = options->queue, .timers = &options->loop->timers};
+    timer_init(&l->standalone.again, on_again);
     timer_init(&l->unlisted, on_unlisted);
     timer_init(&l->stopped, on_turn);
     if (!conf_has_others(conf))
@@ -350,7 +317,7 @@ void node_lead_free(struct node_lead *l)
     peer_link_free(l->peers);
     ha_journal_close(&l->journal);
     timer_disarm(&l->options.loop->timers, &l->writes);
-    standalone_stop(&l->standalone);
+    timer_disarm(&l->options.loop->timers, &l->standalone.again);
     timer_disarm(&l->options.loop->timers, &l->unlisted);
     timer_disarm(&l->options.loop->timers, &l->stopped);
     buf_fini(&l->gmq);
@@ -364,7 +331,7 @@ void node_lead_free(struct node_lead *l)
 void node_lead_start(struct node_lead *l)
 {
     if (l->options.conf->ha.mode == HA_MODE_CLUSTER)
-        share_nobody(l->options.queue);
+        queue_share(l->options.queue, &(struct shares_view){.number = 0}); /* nobody yet */
     if (l->ha)
         ha_start(l->ha);
     else
@@ -384,7 +351,7 @@ void node_lead_stop(struct node_lead *l, void (*on_stopped)(void *arg), void *ar
 {
     l->on_stopped = on_stopped;
     l->stopped_arg = arg;
-    standalone_stop(&l->standalone);
+    timer_disarm(&l->options.loop->timers, &l->standalone.again);
     if (l->ha)
         ha_stop(l->ha, on_ha_stopped, l);
     else
@@ -469,8 +436,12 @@ bool node_lead_adopt(struct node_lead *l, struct adoption *adoption)
 
 void node_lead_adopted(struct node_lead *l)
 {
-    if (!l->ha)
-        standalone_adopted(&l->standalone);
+    if (l->ha)
+        return;
+    /* All buckets have accepted this node. */
+    timer_disarm(l->standalone.timers, &l->standalone.again);
+    be_fenced_no_more(&l->standalone);
+    standalone_start(&l->standalone);
 }
 
 bool node_lead_is_standalone_fenced(const struct node_lead *l)

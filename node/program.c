@@ -276,7 +276,7 @@ bool program_start(struct program *p, const struct program_run *run)
     char text[LINE_MAX_BYTES];
     int error;
 
-    assert(!program_is_running(p));
+    assert(p->pid == 0);
     p->module = run->module;
     snprintf(p->label, sizeof(p->label), "%s", run->label);
     p->level = run->is_quiet ? LEVEL_DEBUG : LEVEL_INFO;
@@ -297,11 +297,6 @@ bool program_start(struct program *p, const struct program_run *run)
     return true;
 }
 
-bool program_is_running(const struct program *p)
-{
-    return p->pid != 0;
-}
-
 void program_init(struct program *p, struct loop *loop,
                   void (*on_end)(struct program *p, enum program_result result,
                                  const char *how))
@@ -312,7 +307,7 @@ void program_init(struct program *p, struct loop *loop,
 
 void program_fini(struct program *p)
 {
-    if (program_is_running(p))
+    if (p->pid)
         release(p);
     buf_fini(&p->line);
 }

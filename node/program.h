@@ -66,6 +66,4 @@ struct program_run {
  * on_end() will not come. */
 bool program_start(struct program *p, const struct program_run *run);
 
-bool program_is_running(const struct program *p);
-
 #endif

@@ -31,9 +31,7 @@ static void check_log_file(const struct conf *running, struct conf *fresh)
     LOG_ERROR("conf", "log.file: cannot open %s: %s; the old one stays", options.file,
               strerror(errno));
     free(fresh->log.file);
-    fresh->log.file = strdup(running->log.file);
-    if (!fresh->log.file)
-        abort();
+    fresh->log.file = must(strdup(running->log.file));
 }
 
 static void take(struct conf *running, struct conf *fresh, bool aloud)

@@ -182,12 +182,7 @@ static void read_counts(struct report_cluster *c, struct cluster_status *to)
 
 static void read_hooks(struct report_cluster *c, struct cluster_status *to)
 {
-    struct hook_count counts[HOOKS_COUNTS];
-
-    hooks_count(c->hooks, counts);
-    for (unsigned i = 0; i < HOOKS_COUNTS; i++)
-        c->hook_counts[i] =
-            (struct cluster_hook){counts[i].what, counts[i].result, counts[i].count};
+    hooks_count(c->hooks, c->hook_counts);
     to->hook_counts = c->hook_counts;
     to->hook_count_count = HOOKS_COUNTS;
 }
@@ -436,10 +431,8 @@ static bool submit_request(struct report_cluster *c, struct request *w)
 static void submit(void *arg, struct cluster_command *asked)
 {
     struct report_cluster *c = arg;
-    struct request *w = calloc(1, sizeof(*w));
+    struct request *w = must(calloc(1, sizeof(*w)));
 
-    if (!w)
-        abort();
     w->asked = asked;
     w->cluster = c;
     w->adoption.on_done = on_adopted;
@@ -453,18 +446,9 @@ static void submit(void *arg, struct cluster_command *asked)
         timer_arm(c->timers, &w->refusal, 0);
 }
 
-void report_cluster_init(struct report_cluster *c, struct node_lead *lead, struct queue *queue,
-                         struct vip_app *vip, struct timers *timers, const struct hooks *hooks,
-                         const char *node, int64_t asked_ms)
+void report_cluster_init(struct report_cluster *c)
 {
     c->port = (struct cluster_port){.read = read_status, .submit = submit, .arg = c};
-    c->lead = lead;
-    c->queue = queue;
-    c->vip = vip;
-    c->timers = timers;
-    c->hooks = hooks;
-    c->node = node;
-    c->asked_ms = asked_ms;
 }
 
 /* ---- hooks ---- */

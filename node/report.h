@@ -32,6 +32,7 @@ struct vip_app;
 /* The cluster, and operators' requests. */
 struct report_cluster {
     struct cluster_port port; /* for the HTTP port */
+
     struct node_lead *lead;
     struct queue *queue;
     struct vip_app *vip;
@@ -51,10 +52,8 @@ struct report_cluster {
     char divided[512];
 };
 
-/* All are borrowed. */
-void report_cluster_init(struct report_cluster *c, struct node_lead *lead, struct queue *queue,
-                         struct vip_app *vip, struct timers *timers, const struct hooks *hooks,
-                         const char *node, int64_t asked_ms);
+/* Makes the port; the other parts, all borrowed, are set already. */
+void report_cluster_init(struct report_cluster *c);
 
 /* Runs the hook for a change of role, if there is one. */
 void report_cluster_tell(struct hook_hold *hold, const struct role *role,

@@ -4,7 +4,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "protocol/api/api.h"
 #include "protocol/conn/port.h"
+#include "protocol/gmq/gmq.h"
+#include "protocol/http/http.h"
 
 #define OWN_DESCRIPTORS 64 /* at most, beside those of clients; of few, half */
 /* For HTTP's clients over a limit; where descriptors are few, an eighth. Two turns of the
@@ -177,9 +180,17 @@ void wiring_raise_descriptors(const struct conf *conf)
                  (unsigned long long)limit.rlim_max, max);
 }
 
-/* ---- protocols ---- */
+void wiring_store_address(const struct conf *conf, const char *socket, struct buf *to)
+{
+    if (socket)
+        buf_printf(to, "unix:%s", socket);
+    else
+        buf_add_text(to, conf->store.redis.text);
+}
 
-struct port_limits wiring_port_limits(const struct conf *conf)
+/* ---- ports: how the dialects begin to serve, and what a reload changes, a row each ---- */
+
+static struct port_limits limits_of(const struct conf *conf)
 {
     return (struct port_limits){
         .body_max_bytes = conf->limits.body_bytes,
@@ -192,16 +203,16 @@ struct port_limits wiring_port_limits(const struct conf *conf)
     };
 }
 
-struct gmq_options wiring_gmq_options(const struct conf *conf)
+static struct gmq_options gmq_options_of(const struct conf *conf)
 {
     return (struct gmq_options){
         .strict = conf->gmq.strict,
         .pop_wait_ms = conf->gmq.pop_wait_ms,
-        .limits = wiring_port_limits(conf),
+        .limits = limits_of(conf),
     };
 }
 
-struct http_options wiring_http_options(const struct conf *conf)
+static struct http_options http_options_of(const struct conf *conf)
 {
     return (struct http_options){
         .connections_max = connections_max(conf),
@@ -216,10 +227,51 @@ struct http_options wiring_http_options(const struct conf *conf)
     };
 }
 
-void wiring_store_address(const struct conf *conf, const char *socket, struct buf *to)
+static struct port *open_gmq(const struct wiring_ports *from, int fd)
 {
-    if (socket)
-        buf_printf(to, "unix:%s", socket);
-    else
-        buf_add_text(to, conf->store.redis.text);
+    struct gmq_options options = gmq_options_of(from->conf);
+
+    return gmq_new(&options, from->loop, from->queue, fd);
+}
+
+static void reload_gmq(const struct wiring_ports *from, struct port *port)
+{
+    struct gmq_options options = gmq_options_of(from->conf);
+
+    gmq_reload(port, &options);
+}
+
+static struct port *open_http(const struct wiring_ports *from, int fd)
+{
+    struct http_options options = http_options_of(from->conf);
+
+    from->api->http = http_new(&api_app, from->api, &options, from->loop, from->queue, fd);
+    return http_port(from->api->http);
+}
+
+static void reload_http(const struct wiring_ports *from, struct port *port)
+{
+    struct http_options options = http_options_of(from->conf);
+
+    http_reload(port, &options);
+    from->api->metrics_topics = from->conf->http.metrics_topics;
+}
+
+static const struct {
+    struct port *(*open)(const struct wiring_ports *from, int fd);
+    void (*reload)(const struct wiring_ports *from, struct port *port);
+} rows[CONF_PORTS] = {
+    [PORT_GMQ] = {open_gmq, reload_gmq},
+    [PORT_HTTP] = {open_http, reload_http},
+};
+
+struct port *wiring_port_open(const struct wiring_ports *from, enum conf_port which, int fd)
+{
+    return rows[which].open(from, fd);
+}
+
+void wiring_port_reload(const struct wiring_ports *from, enum conf_port which,
+                        struct port *port)
+{
+    rows[which].reload(from, port);
 }

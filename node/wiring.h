@@ -1,12 +1,14 @@
-/* Turns the configuration into the options of each part: nothing but renaming. */
+/* Turns the configuration into the options of each part, nothing but renaming; and opens the
+ * ports with theirs. */
 #ifndef DUEQ_NODE_WIRING_H
 #define DUEQ_NODE_WIRING_H
 
 #include "conf/conf.h"
 #include "node/queue/queue.h"
 #include "node/store/redis/store.h"
-#include "protocol/gmq/gmq.h"
-#include "protocol/http/http.h"
+
+struct api;
+struct port;
 
 /* The rows of `topics` as the queue takes them. Work that the queue has begun with the rows
  * goes on after a reload, so rows and names stay where they are. */
@@ -26,12 +28,6 @@ struct queue_options wiring_queue_options(const struct conf *conf,
  * many ports there are. */
 unsigned wiring_connections_max(unsigned wanted, uint64_t descriptors, unsigned ports);
 
-/* Of every dialect over TCP. */
-struct port_limits wiring_port_limits(const struct conf *conf);
-
-struct gmq_options wiring_gmq_options(const struct conf *conf);
-struct http_options wiring_http_options(const struct conf *conf);
-
 /* Adds the address of the store; `socket` is the embedded Redis's, or NULL. */
 void wiring_store_address(const struct conf *conf, const char *socket, struct buf *to);
 
@@ -39,5 +35,22 @@ void wiring_store_address(const struct conf *conf, const char *socket, struct bu
  * must be less for it. Call before the options of the protocols are made, which depend on it.
  */
 void wiring_raise_descriptors(const struct conf *conf);
+
+/* ---- ports ---- */
+
+/* The parts that ports serve from; all borrowed for the ports' life. */
+struct wiring_ports {
+    const struct conf *conf;
+    struct loop *loop;
+    struct queue *queue;
+    struct api *api;
+};
+
+/* Takes `fd`, which listens, over. All that ports have in common is protocol/conn/port.h. */
+struct port *wiring_port_open(const struct wiring_ports *from, enum conf_port which, int fd);
+
+/* The configuration has changed. */
+void wiring_port_reload(const struct wiring_ports *from, enum conf_port which,
+                        struct port *port);
 
 #endif

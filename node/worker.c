@@ -14,7 +14,6 @@
 #include "node/channel.h"
 #include "node/lead.h"
 #include "node/patience.h"
-#include "node/ports.h"
 #include "node/reload.h"
 #include "node/report.h"
 #include "node/vip/vip_app.h"
@@ -64,7 +63,7 @@ struct worker {
     struct vip_app *vip;
     struct wiring_rules rules;
     struct api api; /* what it serves */
-    struct ports_from ports_from;
+    struct wiring_ports ports_from;
     struct port *ports[CONF_PORTS]; /* those that are open, */
     enum conf_port which[CONF_PORTS];
     unsigned port_count; /* so many */
@@ -295,7 +294,7 @@ static void on_hup(int number, short what, void *arg)
     queue = wiring_queue_options(w->conf, &w->rules);
     queue_reload(w->queue, &queue);
     for (unsigned i = 0; i < w->port_count; i++)
-        ports_reload(&w->ports_from, w->which[i], w->ports[i]);
+        wiring_port_reload(&w->ports_from, w->which[i], w->ports[i]);
 }
 
 static struct event *watch_signal(struct worker *w, int number,
@@ -393,12 +392,13 @@ static void open_ports(struct worker *w)
                                    .arg = w},
                           .metrics_topics = w->conf->http.metrics_topics,
                           .start_mono_ms = timers_now(&w->loop->timers)};
-    w->ports_from = (struct ports_from){
+    w->ports_from = (struct wiring_ports){
         .conf = w->conf, .loop = w->loop, .queue = w->queue, .api = &w->api};
     for (unsigned i = 0; i < CONF_PORTS; i++)
         if (w->options->port_fds[i] >= 0) {
             w->which[w->port_count] = i;
-            w->ports[w->port_count++] = ports_open(&w->ports_from, i, w->options->port_fds[i]);
+            w->ports[w->port_count++] =
+                wiring_port_open(&w->ports_from, i, w->options->port_fds[i]);
         }
     vip_app_serve(w->vip, w->ports, w->port_count);
 }
@@ -422,8 +422,14 @@ static void join_cluster(struct worker *w)
     hook_hold_init(&w->hold, w->hooks, &w->loop->timers, w->conf->ha.session_ms);
     w->lead = node_lead_new(&options);
     w->vip = open_vip(w);
-    report_cluster_init(&w->cluster, w->lead, w->queue, w->vip, &w->loop->timers, w->hooks,
-                        w->conf->node.id, w->conf->ha.session_ms);
+    w->cluster = (struct report_cluster){.lead = w->lead,
+                                         .queue = w->queue,
+                                         .vip = w->vip,
+                                         .timers = &w->loop->timers,
+                                         .hooks = w->hooks,
+                                         .node = w->conf->node.id,
+                                         .asked_ms = w->conf->ha.session_ms};
+    report_cluster_init(&w->cluster);
     node_lead_start(w->lead);
 }
 

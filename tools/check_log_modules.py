@@ -2,7 +2,7 @@
 """Do all log lines have a name from the list in base/log.c, and does every name there log?
 
 A name that is not in the list could not be given a level of its own with log.modules; one that
-nobody uses would be a promise without a keeper. Each port of conf/ports.h logs by its word.
+nobody uses would be a promise without a keeper. Each port of conf/conf.h logs by its word.
 """
 import argparse
 import pathlib
@@ -22,8 +22,8 @@ def listed(root):
 
 def used(root):
     """(name, where) of every port, and of every call outside of tests."""
-    text = (root / "conf" / "ports.h").read_text(encoding="utf-8")
-    yield from ((port.group(1), "conf/ports.h") for port in PORT.finditer(text))
+    text = (root / "conf" / "conf.h").read_text(encoding="utf-8")
+    yield from ((port.group(1), "conf/conf.h") for port in PORT.finditer(text))
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*.c")):
             if path.parent.name == "tests":

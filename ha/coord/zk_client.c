@@ -368,9 +368,7 @@ static void on_exists(int code, const struct Stat *stat, const void *data)
         return;
     }
     z = call->private;
-    path = strdup(call->path);
-    if (!path)
-        abort();
+    path = must(strdup(call->path));
     end(call, ZNONODE);
     z->base.on_change(&z->base, path);
     free(path);
@@ -409,13 +407,6 @@ static void on_written(int code, const void *data)
 }
 
 /* ---- calls ---- */
-
-static void *must(void *memory)
-{
-    if (!memory)
-        abort();
-    return memory;
-}
 
 static void begin_call(struct zk_coordinator *z, struct coord_call *call)
 {
@@ -586,10 +577,8 @@ struct coordinator *zk_coordinator_new(const struct zk_options *options, struct 
                                                .list = list_znodes,
                                                .write = write_znodes,
                                                .end_session = end_session};
-    struct zk_coordinator *z = calloc(1, sizeof(*z));
+    struct zk_coordinator *z = must(calloc(1, sizeof(*z)));
 
-    if (!z)
-        abort();
     z->base.ops = &ops;
     z->options = *options;
     z->loop = loop;

@@ -128,9 +128,7 @@ void zk_closer_start(struct zk_closer *c, const char *servers,
     if (c->count > 1)
         return;
     free(c->servers);
-    c->servers = strdup(servers);
-    if (!c->servers)
-        abort();
+    c->servers = must(strdup(servers));
     next(c);
 }
 

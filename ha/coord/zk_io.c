@@ -246,10 +246,8 @@ void zk_io_init(struct zk_io *io, struct loop *loop,
 /* The library wants IPv6 addresses without brackets. */
 static char *without_brackets(const char *servers)
 {
-    char *text = malloc(strlen(servers) + 1), *to = text;
+    char *text = must(malloc(strlen(servers) + 1)), *to = text;
 
-    if (!text)
-        abort();
     for (; *servers; servers++)
         if (*servers != '[' && *servers != ']')
             *to++ = *servers;

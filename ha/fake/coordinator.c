@@ -44,7 +44,7 @@ static void begin_call(struct fake_coordinator *c, struct coord_call *call,
     if (m->kind == FAKE_WRITE) {
         fake_message_set_changes(m, call->changes, call->change_count);
     } else {
-        m->path = strdup(call->path);
+        m->path = must(strdup(call->path));
         m->watches = call->watches;
     }
 }
@@ -74,9 +74,7 @@ static void end_call(struct fake_coordinator *c, const struct fake_message *m)
 
     assert(list_first(&c->in_flight) == &call->link);
     list_remove(&call->link);
-    names = calloc(m->name_count + 1, sizeof(*names));
-    if (!names)
-        abort();
+    names = must(calloc(m->name_count + 1, sizeof(*names)));
     for (unsigned i = 0; i < m->name_count; i++, name += strlen(name) + 1)
         names[i] = name;
     call->status = m->status;

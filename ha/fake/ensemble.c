@@ -19,7 +19,7 @@ static void on_watch_fired(void *owner, const char *path)
     if (!s->client)
         return;
     m = fake_message_new(FAKE_CHANGED, s->connection);
-    m->path = strdup(path);
+    m->path = must(strdup(path));
     fake_client_answer(s->client, m);
 }
 
@@ -77,10 +77,8 @@ static void on_expiry(struct timer *timer)
 
 static struct fake_session *begin_session(struct fake_ensemble *e, int64_t timeout_ms)
 {
-    struct fake_session *s = calloc(1, sizeof(*s));
+    struct fake_session *s = must(calloc(1, sizeof(*s)));
 
-    if (!s)
-        abort();
     s->ensemble = e;
     s->who.session = e->next_session++;
     memset(s->who.password, (int)(s->who.session % 255) + 1, sizeof(s->who.password));

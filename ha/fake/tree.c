@@ -13,10 +13,9 @@ struct made {
 
 static struct fake_znode *znode_new(const char *path, struct bytes data, int64_t owner)
 {
-    struct fake_znode *z = calloc(1, sizeof(*z));
+    struct fake_znode *z = must(calloc(1, sizeof(*z)));
 
-    if (!z || !(z->path = strdup(path)))
-        abort();
+    z->path = must(strdup(path));
     buf_add_bytes(&z->data, data);
     z->owner = owner;
     return z;
@@ -73,9 +72,7 @@ static struct fake_znode *find_parent(const struct fake_tree *t, const char *pat
     char *name;
 
     assert(slash);
-    name = strndup(path, (size_t)(slash - path));
-    if (!name)
-        abort();
+    name = must(strndup(path, (size_t)(slash - path)));
     parent = find(t, name);
     free(name);
     return parent;
@@ -111,10 +108,9 @@ static void fire(struct fake_tree *t, struct watch *w)
 
 static void watch(struct fake_tree *t, void *owner, const char *path, bool is_list)
 {
-    struct watch *w = calloc(1, sizeof(*w));
+    struct watch *w = must(calloc(1, sizeof(*w)));
 
-    if (!w || !(w->path = strdup(path)))
-        abort();
+    w->path = must(strdup(path));
     w->owner = owner;
     w->is_list = is_list;
     list_append(&t->watches, &w->link);

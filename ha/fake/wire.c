@@ -5,10 +5,8 @@
 
 struct fake_message *fake_message_new(enum fake_kind kind, unsigned connection)
 {
-    struct fake_message *m = calloc(1, sizeof(*m));
+    struct fake_message *m = must(calloc(1, sizeof(*m)));
 
-    if (!m)
-        abort();
     list_init(&m->link);
     m->kind = kind;
     m->connection = connection;
@@ -28,10 +26,8 @@ void fake_message_free(struct fake_message *m)
 
 static char *copy_of(const void *at, size_t len)
 {
-    char *copy = malloc(len + 1);
+    char *copy = must(malloc(len + 1));
 
-    if (!copy)
-        abort();
     if (len)
         memcpy(copy, at, len);
     copy[len] = '\0';

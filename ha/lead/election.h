@@ -17,7 +17,6 @@
 #ifndef DUEQ_HA_LEAD_ELECTION_H
 #define DUEQ_HA_LEAD_ELECTION_H
 
-#include "ha/lead/lead.h"
 #include "ha/lead/membership.h"
 #include "ha/lead/view.h"
 

@@ -13,7 +13,6 @@
 #ifndef DUEQ_HA_LEAD_MEMBERSHIP_H
 #define DUEQ_HA_LEAD_MEMBERSHIP_H
 
-#include "ha/lead/lead.h"
 #include "ha/lead/view.h"
 #include "ha/rule/failsafe.h"
 

@@ -240,10 +240,8 @@ static void take(struct peer_conn *c, int fd)
 
     c->fd = fd;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    c->readable = event_new(c->loop->base, fd, EV_READ | EV_PERSIST, on_readable, c);
-    c->writable = event_new(c->loop->base, fd, EV_WRITE, on_writable, c);
-    if (!c->readable || !c->writable)
-        abort();
+    c->readable = must(event_new(c->loop->base, fd, EV_READ | EV_PERSIST, on_readable, c));
+    c->writable = must(event_new(c->loop->base, fd, EV_WRITE, on_writable, c));
 }
 
 void peer_conn_init(struct peer_conn *c, struct loop *loop)

@@ -69,10 +69,8 @@ static bool is_dialed(struct peer_link *l, const struct peer_name *who)
 
 static void add(struct peer_link *l, const struct peer_name *who)
 {
-    struct peer_dial *d = calloc(1, sizeof(*d));
+    struct peer_dial *d = must(calloc(1, sizeof(*d)));
 
-    if (!d)
-        abort();
     peer_dial_init(d, &l->self, l->server, who);
     list_append(&l->dials, &d->link);
 }
@@ -139,10 +137,8 @@ struct peers *peer_link_new(const struct peer_options *options, struct loop *loo
 {
     static const struct peers_ops ops = {
         .set = set, .report = report, .ask = ask, .leave = leave};
-    struct peer_link *l = calloc(1, sizeof(*l));
+    struct peer_link *l = must(calloc(1, sizeof(*l)));
 
-    if (!l)
-        abort();
     assert(peer_wire_is_name(bytes_of_text(options->node)));
     l->base.ops = &ops;
     l->self = (struct peer_self){.loop = loop,

@@ -244,10 +244,8 @@ static void on_reap(struct timer *timer)
 /* Takes over a connected socket: non-blocking, close-on-exec. */
 static void welcome(struct peer_server *s, int fd)
 {
-    struct inbound *in = calloc(1, sizeof(*in));
+    struct inbound *in = must(calloc(1, sizeof(*in)));
 
-    if (!in)
-        abort();
     if (s->stranger_count == STRANGERS_MAX)
         end(inbound_of(list_first(&s->strangers)));
     in->server = s;
@@ -311,10 +309,8 @@ bool peer_server_hears(const struct peer_server *s, const char *node, uint64_t i
 
 struct peer_server *peer_server_new(const struct peer_self *self, int listen_fd)
 {
-    struct peer_server *s = calloc(1, sizeof(*s));
+    struct peer_server *s = must(calloc(1, sizeof(*s)));
 
-    if (!s)
-        abort();
     s->self = self;
     s->listen_fd = listen_fd;
     list_init(&s->strangers);

@@ -70,10 +70,8 @@ int64_t sim_delay(void)
 
 struct sim_note *sim_note_new(enum sim_kind kind, unsigned from)
 {
-    struct sim_note *n = calloc(1, sizeof(*n));
+    struct sim_note *n = must(calloc(1, sizeof(*n)));
 
-    if (!n)
-        abort();
     list_init(&n->base.link);
     n->kind = kind;
     n->from = from;

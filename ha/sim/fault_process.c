@@ -124,9 +124,7 @@ static void request(struct sim_fault *f)
 
     if (!sim_node_runs(sim_fault_node(f)))
         return;
-    w = calloc(1, sizeof(*w));
-    if (!w)
-        abort();
+    w = must(calloc(1, sizeof(*w)));
     w->command.request = f->mode < 2 ? HA_SWITCHOVER : HA_FAILOVER;
     strcpy(w->to, sim_nodes[f->b].name);
     w->command.to = w->to;

@@ -88,11 +88,9 @@ static const struct sim_fault_kind *kind_at(unsigned n)
 
 int64_t sim_fault_begin(enum sim_scope *scope)
 {
-    struct sim_fault *f = calloc(1, sizeof(*f));
+    struct sim_fault *f = must(calloc(1, sizeof(*f)));
     int64_t length;
 
-    if (!f)
-        abort();
     f->kind = kind_at(sim_below(kind_count()));
     f->a = target(f->kind->is_of_servers);
     f->b = (f->a + 1 + sim_below(2)) % 3;

@@ -148,10 +148,8 @@ void sim_store_hold(unsigned node, bool is_held)
 
 static void push(void)
 {
-    struct job *j = calloc(1, sizeof(*j));
+    struct job *j = must(calloc(1, sizeof(*j)));
 
-    if (!j)
-        abort();
     j->id = ++store.pushed;
     j->bucket = sim_below(SIM_BUCKETS);
     j->due_ms = sim_now + sim_between(0, 3000);

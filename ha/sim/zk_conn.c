@@ -29,7 +29,7 @@ static void on_watch_fired(void *owner, const char *path)
     struct sim_conn *conn = owner;
     struct fake_message *m = message_to(conn, FAKE_CHANGED);
 
-    m->path = strdup(path);
+    m->path = must(strdup(path));
     answer(conn, m);
 }
 
@@ -44,10 +44,8 @@ static void on_request(struct fake_wire *w, struct fake_message *m);
 
 void sim_conn_open(struct sim_client *client, struct sim_server *s, unsigned connection)
 {
-    struct sim_conn *conn = calloc(1, sizeof(*conn));
+    struct sim_conn *conn = must(calloc(1, sizeof(*conn)));
 
-    if (!conn)
-        abort();
     *conn = (struct sim_conn){.id = ++sim_zk.next_conn,
                               .server = s,
                               .client = client,

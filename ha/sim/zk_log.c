@@ -33,10 +33,8 @@ bool sim_zk_is_follower(const struct sim_server *leader, unsigned f)
 
 struct sim_entry *sim_zk_entry(enum sim_entry_kind kind)
 {
-    struct sim_entry *e = calloc(1, sizeof(*e));
+    struct sim_entry *e = must(calloc(1, sizeof(*e)));
 
-    if (!e)
-        abort();
     e->kind = kind;
     list_append(&sim_zk.entries, &e->link);
     return e;
@@ -46,9 +44,7 @@ void sim_zk_log(struct sim_server *s, struct sim_entry *e)
 {
     if (s->logged == s->log_room) {
         s->log_room = s->log_room ? 2 * s->log_room : 64;
-        s->log = realloc(s->log, s->log_room * sizeof(struct sim_entry *));
-        if (!s->log)
-            abort();
+        s->log = must(realloc(s->log, s->log_room * sizeof(struct sim_entry *)));
     }
     s->log[s->logged++] = e;
 }

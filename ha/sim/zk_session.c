@@ -28,10 +28,8 @@ static void prolong(struct sim_session *s)
 
 void sim_zk_session_begin(struct sim_server *s, const struct sim_entry *e)
 {
-    struct sim_session *new = calloc(1, sizeof(*new));
+    struct sim_session *new = must(calloc(1, sizeof(*new)));
 
-    if (!new)
-        abort();
     new->who = e->who;
     new->timeout_ms = e->timeout_ms;
     new->owner = e->conn;

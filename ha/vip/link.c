@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include "base/bytes.h"
 #include "base/log.h"
 
 /* ---- questions to the kernel, each with its answer ----
@@ -56,9 +57,7 @@ static struct vip_rtnl *vip_rtnl_new(void)
     }
     /* Lists of one interface alone; kernels before 4.20 give all, which does no harm. */
     (void)mnl_socket_setsockopt(socket, NETLINK_GET_STRICT_CHK, &on, sizeof(on));
-    r = calloc(1, sizeof(*r));
-    if (!r)
-        abort();
+    r = must(calloc(1, sizeof(*r)));
     r->socket = socket;
     return r;
 }
@@ -335,9 +334,7 @@ struct vip_link *vip_link_new(void)
 
     if (!rtnl)
         return NULL;
-    l = calloc(1, sizeof(*l));
-    if (!l)
-        abort();
+    l = must(calloc(1, sizeof(*l)));
     l->rtnl = rtnl;
     l->lifetime_s = VIP_LIFETIME_S;
     return l;

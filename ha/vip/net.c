@@ -173,11 +173,9 @@ const char *vip_net_interface(const struct vip_net *n, const struct vip_address 
 struct vip_net *vip_net_new(struct loop *loop, const struct vip_addresses *these,
                             const char *interface)
 {
-    struct vip_net *n = calloc(1, sizeof(*n));
+    struct vip_net *n = must(calloc(1, sizeof(*n)));
     bool is_whole;
 
-    if (!n)
-        abort();
     n->loop = loop;
     n->addresses = *these;
     n->interface = interface;

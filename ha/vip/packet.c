@@ -405,9 +405,7 @@ struct vip_arp_nd *vip_arp_nd_new(struct loop *loop, const struct vip_address *a
         errno = error;
         return NULL;
     }
-    arp_nd = calloc(1, sizeof(*arp_nd));
-    if (!arp_nd)
-        abort();
+    arp_nd = must(calloc(1, sizeof(*arp_nd)));
     *arp_nd = (struct vip_arp_nd){
         .loop = loop, .address = a, .on_heard = on_heard, .arg = arg, .fd = fd};
     if (!loop)

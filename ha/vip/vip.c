@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/list.h"
 #include "base/log.h"
 
@@ -433,11 +434,9 @@ const char *vip_conflict(const struct vip *v)
 
 struct vip *vip_new(const struct vip_options *options)
 {
-    struct vip *v = calloc(1, sizeof(*v));
+    struct vip *v = must(calloc(1, sizeof(*v)));
     size_t i = 0;
 
-    if (!v)
-        abort();
     v->options = *options;
     v->conflict_mono_ms = VIP_LONG_AGO;
     timer_init(&v->renewal, on_renewal);

@@ -30,13 +30,6 @@ struct transfer {
     char why[CURL_ERROR_SIZE]; /* no answer: the reason */
 };
 
-static void *must(void *p)
-{
-    if (!p)
-        abort();
-    return p;
-}
-
 static char *take_url(CURLU *url)
 {
     char *text;

@@ -49,13 +49,6 @@ static void drop_names(struct walk *w)
     w->names_len = w->names_at = 0;
 }
 
-static void *must(void *memory)
-{
-    if (!memory)
-        abort();
-    return memory;
-}
-
 static void add_name(struct walk *w, struct bytes topic)
 {
     if (!topic_name_is_valid(topic) || !meet(w, topic))
@@ -159,11 +152,9 @@ static struct suspected *find(const struct suspects *ss, struct bytes topic, str
 
 static struct suspected *suspected_new(struct bytes topic, struct bytes id, struct bytes page)
 {
-    struct suspected *s = malloc(sizeof(*s) + key_length(topic, id) + page.len);
+    struct suspected *s = must(malloc(sizeof(*s) + key_length(topic, id) + page.len));
     char *to;
 
-    if (!s)
-        abort();
     to = s->text;
     s->is_sure = false;
     s->topic = text_put(&to, topic);

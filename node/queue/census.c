@@ -60,10 +60,8 @@ static void add_stats(struct topic_stats *sum, const struct topic_stats *s)
 /* Copies the row's name. */
 static void tally_add(struct tally *t, const struct topic_count *row)
 {
-    char *name = malloc(row->topic.len + 1);
+    char *name = must(malloc(row->topic.len + 1));
 
-    if (!name)
-        abort();
     memcpy(name, row->topic.at, row->topic.len);
     if (t->count == TALLY_ROWS_MAX)
         keep_largest(t);
@@ -83,10 +81,8 @@ static void tally_finish(struct tally *t)
 
 static struct tally *tally_new(void)
 {
-    struct tally *t = malloc(sizeof(*t));
+    struct tally *t = must(malloc(sizeof(*t)));
 
-    if (!t)
-        abort();
     t->count = 0;
     t->sum = (struct census){.total = {.oldest_ready_ms = -1, .next_due_ms = -1}};
     return t;
@@ -413,7 +409,7 @@ void censuses_refuse(struct censuses *cs, struct census_call *call, enum status 
     end_later(call, status);
 }
 
-void censuses_cancel(struct censuses *cs, struct census_call *call)
+void queue_census_cancel(struct census_call *call)
 {
     end_later(call, STATUS_CANCELLED);
 }
@@ -439,9 +435,7 @@ void censuses_close(struct censuses *cs)
 void censuses_init(struct censuses *cs, struct core *core)
 {
     *cs = (struct censuses){.core = core};
-    cs->buckets = calloc(core->store->buckets, sizeof(*cs->buckets));
-    if (!cs->buckets)
-        abort();
+    cs->buckets = must(calloc(core->store->buckets, sizeof(*cs->buckets)));
     list_init(&cs->waiting);
     later_init(&cs->over, core->timers, tell_over);
 }

@@ -70,10 +70,9 @@ void censuses_set_store(struct censuses *cs, bool is_up);
 /* core_is_away() has changed. */
 void censuses_set_bucket(struct censuses *cs, unsigned bucket);
 
-/* The rest of queue_census() and queue_census_cancel(). */
+/* The rest of queue_census(); queue_census_cancel() is here, too. */
 void censuses_ask(struct censuses *cs, struct census_call *call);
 void censuses_refuse(struct censuses *cs, struct census_call *call, enum status status);
-void censuses_cancel(struct censuses *cs, struct census_call *call);
 
 /* The engine stops: calls are cancelled, and the walk ends with the page under way. */
 void censuses_close(struct censuses *cs);

@@ -5,16 +5,14 @@
 
 #include "base/crc16.h"
 
-/* A bucket that does not know an owner has answered well. */
-static bool is_done(const struct op *op)
-{
-    return op->status == STATUS_OK || (op->verb == OP_OWNER && op->status == STATUS_NOT_FOUND);
-}
-
 static void count(struct queue_stats *stats, const struct op *op)
 {
+    /* A bucket that does not know an owner has answered well. */
+    bool is_done =
+        op->status == STATUS_OK || (op->verb == OP_OWNER && op->status == STATUS_NOT_FOUND);
+
     stats->ended[op->verb][op->status]++;
-    if (is_done(op))
+    if (is_done)
         stats->done[op->verb]++;
     else if (status_is_unknown(op->status))
         stats->unknown[op->verb]++;
@@ -102,9 +100,7 @@ void core_init(struct core *core, const struct queue_options *options, struct st
                struct timers *timers)
 {
     *core = (struct core){.options = *options, .store = store, .timers = timers};
-    core->is_away = calloc(store->buckets, sizeof(*core->is_away));
-    if (!core->is_away)
-        abort();
+    core->is_away = must(calloc(store->buckets, sizeof(*core->is_away)));
     later_init(&core->refused, timers, tell_refused);
 }
 

@@ -31,10 +31,8 @@ struct delivery *delivery_new(struct deliveries *ds, const struct op *op,
     struct bytes client = client_of(pop);
     char room[JOB_HOLDER_MAX];
     struct bytes holder = handed_job_holder(client, ds->core->options.node, room);
-    struct delivery *d = malloc(sizeof(*d));
+    struct delivery *d = must(malloc(sizeof(*d)));
 
-    if (!d)
-        abort();
     list_init(&d->jobs);
     d->client_len = client.len;
     d->sent_mono_ms = timers_now(ds->core->timers);

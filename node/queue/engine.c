@@ -333,10 +333,8 @@ static void on_rollback(void *arg)
 struct queue *queue_new(const struct queue_options *options, struct store *store,
                         struct timers *timers)
 {
-    struct queue *q = calloc(1, sizeof(*q));
+    struct queue *q = must(calloc(1, sizeof(*q)));
 
-    if (!q)
-        abort();
     core_init(&q->core, options, store, timers);
     q->core.before = before_send;
     q->core.after = after_answer;

@@ -28,9 +28,7 @@ static void watch(struct feed *feed)
     timer_disarm(feed->core->timers, &feed->forget);
     if (feed->ring)
         return;
-    feed->ring = calloc(1, sizeof(*feed->ring));
-    if (!feed->ring)
-        abort();
+    feed->ring = must(calloc(1, sizeof(*feed->ring)));
     feed->ring->first_seq = feed->last_seq + 1;
 }
 
@@ -51,11 +49,9 @@ static void on_forget(struct timer *timer)
 
 static struct remembered *remember(const struct feed_item *h, int64_t seq)
 {
-    struct remembered *r = malloc(sizeof(*r) + h->topic.len + h->id.len + h->client.len);
+    struct remembered *r = must(malloc(sizeof(*r) + h->topic.len + h->id.len + h->client.len));
     char *to;
 
-    if (!r)
-        abort();
     to = r->text;
     r->h = *h;
     r->h.seq = seq;
@@ -220,7 +216,7 @@ void feed_refuse(struct feed *feed, struct follow *f, enum status status)
     end_later(f, status);
 }
 
-void feed_cancel(struct feed *feed, struct follow *f)
+void queue_follow_cancel(struct follow *f)
 {
     end_later(f, STATUS_CANCELLED);
 }
@@ -230,7 +226,7 @@ void feed_cancel_all(struct feed *feed)
     struct list *link;
 
     while ((link = list_first(&feed->waiting)))
-        feed_cancel(feed, CONTAINER_OF(link, struct follow, link));
+        queue_follow_cancel(CONTAINER_OF(link, struct follow, link));
 }
 
 void feed_init(struct feed *feed, struct core *core)

@@ -46,10 +46,9 @@ void feed_fini(struct feed *feed);
 /* Gives the delivery its number; copies the rest where somebody watches. */
 void feed_add(struct feed *feed, const struct feed_item *h);
 
-/* The rest of queue_follow() and queue_follow_cancel(). */
+/* The rest of queue_follow(); queue_follow_cancel() is here, too. */
 void feed_follow(struct feed *feed, struct follow *follow);
 void feed_refuse(struct feed *feed, struct follow *follow, enum status status);
-void feed_cancel(struct feed *feed, struct follow *follow);
 void feed_cancel_all(struct feed *feed);
 
 #endif

@@ -152,9 +152,7 @@ static struct history_batch *open_batch(struct history *h, unsigned bucket)
 
     if (h->batch_count >= HISTORY_BATCHES_MAX)
         return NULL;
-    b = malloc(sizeof(*b));
-    if (!b)
-        abort();
+    b = must(malloc(sizeof(*b)));
     b->op = (struct op){.verb = OP_RECORD, .on_done = on_recorded, .bucket = bucket};
     b->history = h;
     b->count = 0;
@@ -206,25 +204,17 @@ static size_t text_bytes(const struct history_item *item)
     return item->topic.len + item->id.len + item->node.len + item->client.len;
 }
 
-static struct bytes copy(struct history_batch *b, struct bytes from)
-{
-    struct bytes copied = bytes_of(b->text + b->text_len, from.len);
-
-    if (from.len)
-        memcpy(b->text + b->text_len, from.at, from.len);
-    b->text_len += from.len;
-    return copied;
-}
-
 static void add_line(struct history_batch *b, const struct history_item *line)
 {
     struct history_item *item = &b->items[b->count++];
+    char *to = b->text + b->text_len;
 
     *item = *line;
-    item->topic = copy(b, line->topic);
-    item->id = copy(b, line->id);
-    item->node = copy(b, line->node);
-    item->client = copy(b, line->client);
+    item->topic = text_put(&to, line->topic);
+    item->id = text_put(&to, line->id);
+    item->node = text_put(&to, line->node);
+    item->client = text_put(&to, line->client);
+    b->text_len = (size_t)(to - b->text);
 }
 
 static struct history_batch *batch_with_room(struct history *h, unsigned bucket, size_t bytes)
@@ -237,12 +227,6 @@ static struct history_batch *batch_with_room(struct history *h, unsigned bucket,
     return open_batch(h, bucket);
 }
 
-/* A job put into Redis by hand may have names of any length. */
-static bool has_room_for_names(const struct history_item *line)
-{
-    return line->topic.len <= NAME_MAX_BYTES && line->id.len <= NAME_MAX_BYTES;
-}
-
 /* For a topic whose history is on. */
 static void write_line(struct history *h, unsigned bucket, struct history_item line)
 {
@@ -250,7 +234,8 @@ static void write_line(struct history *h, unsigned bucket, struct history_item l
 
     line.node = cut(h->core->options.node, OP_NODE_MAX);
     line.client = cut(line.client, JOB_HOLDER_MAX);
-    if (has_room_for_names(&line))
+    /* A job put into Redis by hand may have names of any length. */
+    if (line.topic.len <= NAME_MAX_BYTES && line.id.len <= NAME_MAX_BYTES)
         b = batch_with_room(h, bucket, text_bytes(&line));
     if (!b) {
         h->core->stats.history_lost++;
@@ -282,11 +267,6 @@ static void read_clock(struct history *h, const struct op *op)
     h->ahead_since_mono_ms = mono_ms;
 }
 
-static int64_t time_of(const struct history *h, const struct op *op)
-{
-    return op->now_ms ? op->now_ms : timers_now(h->core->timers) + h->store_ahead_ms;
-}
-
 /* ---- what an operation did ---- */
 
 void history_after(struct history *h, const struct op *op)
@@ -297,7 +277,7 @@ void history_after(struct history *h, const struct op *op)
     if (!may_be_on(h))
         return;
     read_clock(h, op);
-    line.time_ms = time_of(h, op);
+    line.time_ms = op->now_ms ? op->now_ms : timers_now(h->core->timers) + h->store_ahead_ms;
     replaced = line;
     if (op->status != STATUS_OK || !history_event_of(op, &line) || !history_is_on(h, op->topic))
         return;
@@ -311,9 +291,7 @@ void history_after(struct history *h, const struct op *op)
 void history_init(struct history *h, struct core *core, const struct settings_cache *settings)
 {
     *h = (struct history){.core = core, .settings = settings};
-    h->open = calloc(core->store->buckets, sizeof(struct history_batch *));
-    if (!h->open)
-        abort();
+    h->open = must(calloc(core->store->buckets, sizeof(struct history_batch *)));
     timer_init(&h->timer, on_timer);
 }
 
@@ -344,13 +322,9 @@ struct trace_room {
 
 static struct trace_room *room_new(unsigned limit)
 {
-    struct trace_room *room = calloc(1, sizeof(*room) + limit * sizeof(*room->items));
+    struct trace_room *room = must(calloc(1, sizeof(*room) + limit * sizeof(*room->items)));
 
-    if (!room)
-        abort();
-    room->texts = calloc(limit, sizeof(*room->texts));
-    if (!room->texts)
-        abort();
+    room->texts = must(calloc(limit, sizeof(*room->texts)));
     return room;
 }
 
@@ -544,7 +518,7 @@ void traces_refuse(struct traces *ts, struct trace *trace, enum status status)
     later_add(&ts->refused, &trace->link);
 }
 
-void traces_cancel(struct trace *trace)
+void queue_trace_cancel(struct trace *trace)
 {
     trace->is_cancelled = true;
     trace->status = STATUS_CANCELLED; /* of one that was refused */
@@ -554,7 +528,7 @@ void traces_cancel(struct trace *trace)
 void traces_cancel_all(struct traces *ts)
 {
     LIST_EACH (link, &ts->running)
-        traces_cancel(CONTAINER_OF(link, struct trace, link));
+        queue_trace_cancel(CONTAINER_OF(link, struct trace, link));
 }
 
 bool traces_are_idle(const struct traces *ts)

@@ -87,10 +87,10 @@ struct traces {
 void traces_init(struct traces *ts, struct core *core, struct history *history);
 void traces_fini(struct traces *ts);
 
-/* The rest of queue_trace() and queue_trace_cancel(); `trace` has been checked. */
+/* The rest of queue_trace(), whose `trace` has been checked; queue_trace_cancel() is here, too.
+ */
 void traces_begin(struct traces *ts, struct trace *trace);
 void traces_refuse(struct traces *ts, struct trace *trace, enum status status);
-void traces_cancel(struct trace *trace);
 void traces_cancel_all(struct traces *ts);
 bool traces_are_idle(const struct traces *ts);
 

@@ -135,18 +135,13 @@ static void on_asserted(struct op *op)
         assert_tokens(l);
 }
 
-static bool is_reached(const struct leadership *l, unsigned bucket)
-{
-    return (l->is_store_up || l->core->token.len == 0) && !core_is_away(l->core, bucket);
-}
-
 /* From the beginning, whatever its state was. */
 static void begin_bucket(struct leadership *l, unsigned bucket)
 {
     struct led_bucket *b = &l->buckets[bucket];
 
     b->is_outdated = b->is_in_flight;
-    if (!is_reached(l, bucket))
+    if ((l->core->token.len && !l->is_store_up) || core_is_away(l->core, bucket))
         enter(b, LED_SHUT);
     else
         enter(b, l->core->token.len ? LED_ASSERTING : LED_OPEN);
@@ -334,9 +329,7 @@ void leadership_set_bucket(struct leadership *l, unsigned bucket)
 void leadership_init(struct leadership *l, struct core *core)
 {
     *l = (struct leadership){.core = core};
-    l->buckets = calloc(core->store->buckets, sizeof(*l->buckets));
-    if (!l->buckets)
-        abort();
+    l->buckets = must(calloc(core->store->buckets, sizeof(*l->buckets)));
     for (unsigned i = 0; i < core->store->buckets; i++)
         l->buckets[i].leadership = l;
     timer_init(&l->again, on_again);

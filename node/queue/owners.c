@@ -41,9 +41,7 @@ static struct owned_id *get_id(struct owners *o, struct bytes id)
 
     if (owned)
         return owned;
-    owned = malloc(sizeof(*owned) + id.len);
-    if (!owned)
-        abort();
+    owned = must(malloc(sizeof(*owned) + id.len));
     memcpy(owned->text, id.at, id.len);
     owned->id = bytes_of(owned->text, id.len);
     list_init(&owned->ownings);
@@ -72,10 +70,8 @@ static void forget_oldest(struct owners *o)
 
 static void add(struct owners *o, uint64_t holder, struct bytes topic, const struct job *job)
 {
-    struct owning *owning = malloc(sizeof(*owning) + topic.len);
+    struct owning *owning = must(malloc(sizeof(*owning) + topic.len));
 
-    if (!owning)
-        abort();
     owning->of = get_id(o, job->id);
     owning->holder = holder;
     owning->stamp = job->stamp;
@@ -154,10 +150,8 @@ static struct id_search *search_begin(struct id_ack *ack, enum id_source source,
                                       unsigned questions)
 {
     struct id_search *search =
-        calloc(1, sizeof(*search) + questions * sizeof(*search->questions));
+        must(calloc(1, sizeof(*search) + questions * sizeof(*search->questions)));
 
-    if (!search)
-        abort();
     search->ack = ack;
     search->source = source;
     search->status = STATUS_NOT_FOUND;

@@ -1,4 +1,4 @@
-#include "node/queue/places.h"
+#include "node/queue/waiters.h"
 
 #include <string.h>
 
@@ -28,9 +28,7 @@ static struct account *get(struct places *ps, struct bytes address)
 
     if (a)
         return a;
-    a = calloc(1, sizeof(*a) + address.len);
-    if (!a)
-        abort();
+    a = must(calloc(1, sizeof(*a) + address.len));
     for (unsigned i = 0; i < PLACE_KINDS; i++)
         list_init(&a->pops[i]);
     a->len = (unsigned)address.len;

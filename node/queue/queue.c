@@ -392,11 +392,6 @@ void queue_pop(struct queue *q, struct pop *pop)
         waiters_refuse(&q->waiters, pop, status);
 }
 
-void queue_pop_cancel(struct queue *q, struct pop *pop)
-{
-    waiters_cancel(&q->waiters, pop);
-}
-
 void queue_delivered(struct queue *q, struct delivery *d)
 {
     deliveries_confirm(&q->deliveries, d);
@@ -435,11 +430,6 @@ void queue_sweep(struct queue *q, struct sweep *sweep)
         sweeps_refuse(&q->sweeps, sweep, status);
 }
 
-void queue_sweep_cancel(struct queue *q, struct sweep *sweep)
-{
-    sweeps_cancel(sweep);
-}
-
 void queue_settings(struct queue *q, struct bytes topic, struct topic_settings *settings)
 {
     settings_cache_get(&q->settings, topic, settings);
@@ -466,11 +456,6 @@ void queue_trace(struct queue *q, struct trace *trace)
         traces_refuse(&q->traces, trace, status);
 }
 
-void queue_trace_cancel(struct queue *q, struct trace *trace)
-{
-    traces_cancel(trace);
-}
-
 void queue_follow(struct queue *q, struct follow *follow)
 {
     enum status status = engine_is_over(q) ? STATUS_SHUTTING_DOWN : check_follow(follow);
@@ -481,22 +466,12 @@ void queue_follow(struct queue *q, struct follow *follow)
         feed_refuse(&q->feed, follow, status);
 }
 
-void queue_follow_cancel(struct queue *q, struct follow *follow)
-{
-    feed_cancel(&q->feed, follow);
-}
-
 void queue_census(struct queue *q, struct census_call *call)
 {
     if (engine_is_over(q))
         censuses_refuse(&q->censuses, call, STATUS_SHUTTING_DOWN);
     else
         censuses_ask(&q->censuses, call);
-}
-
-void queue_census_cancel(struct queue *q, struct census_call *call)
-{
-    censuses_cancel(&q->censuses, call);
 }
 
 const struct queue_stats *queue_stats(struct queue *q)

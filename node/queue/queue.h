@@ -245,7 +245,7 @@ struct delivery;
 struct entry;
 struct waiters;
 
-enum place_kind { PLACE_NONE, PLACE_WAITING, PLACE_ASKING, PLACE_KINDS }; /* see places.h */
+enum place_kind { PLACE_NONE, PLACE_WAITING, PLACE_ASKING, PLACE_KINDS }; /* see waiters.h */
 
 /* A consumer's request for jobs. The caller embeds it. */
 struct pop {
@@ -291,7 +291,7 @@ void queue_pop(struct queue *q, struct pop *pop);
 
 /* The consumer has left: on_done comes with CANCELLED, soon, and no job is lost to it. Not
  * for a pop that is done. */
-void queue_pop_cancel(struct queue *q, struct pop *pop);
+void queue_pop_cancel(struct pop *pop);
 
 /* The receiver of a pop's jobs makes exactly one of these three calls; each frees the delivery.
  * Until then the jobs stay reserved, however long it takes, and no try is counted; should the
@@ -359,7 +359,7 @@ struct sweep {
 void queue_sweep(struct queue *q, struct sweep *sweep);
 
 /* on_done comes with CANCELLED, after the chunk on its way. Not for one that is done. */
-void queue_sweep_cancel(struct queue *q, struct sweep *sweep);
+void queue_sweep_cancel(struct sweep *sweep);
 
 /* ---- settings ---- */
 
@@ -403,7 +403,7 @@ struct trace {
 void queue_trace(struct queue *q, struct trace *trace);
 
 /* on_done comes with CANCELLED, soon. Not for one that is done. */
-void queue_trace_cancel(struct queue *q, struct trace *trace);
+void queue_trace_cancel(struct trace *trace);
 
 /* ---- looking on ---- */
 
@@ -446,7 +446,7 @@ struct follow {
 void queue_follow(struct queue *q, struct follow *follow);
 
 /* on_done comes with CANCELLED, soon. Not for one that is done. */
-void queue_follow_cancel(struct queue *q, struct follow *follow);
+void queue_follow_cancel(struct follow *follow);
 
 /* All jobs counted. Counting takes a while, so the numbers are not of one moment. */
 struct census {
@@ -481,7 +481,7 @@ struct census_call {
 void queue_census(struct queue *q, struct census_call *call);
 
 /* on_done comes with CANCELLED, soon. Not for one that is done. */
-void queue_census_cancel(struct queue *q, struct census_call *call);
+void queue_census_cancel(struct census_call *call);
 const struct queue_stats *queue_stats(struct queue *q);
 
 /* The checks of a request before it is let in. Pure.

@@ -266,17 +266,12 @@ static void reconsider(struct reconciler *r)
 
 static void on_done(struct op *op);
 
-/* Only the read of topics' names is of no bucket. */
-static bool is_out_of_reach(const struct reconciler *r)
-{
-    return r->op.verb != OP_PLACES && core_is_away(r->core, r->op.bucket);
-}
-
 static void make_step(struct reconciler *r, enum reconciler_state state)
 {
     r->op = (struct op){.on_done = on_done};
     steps[state].ask(r);
-    if (is_out_of_reach(r)) {
+    /* Only the read of topics' names is of no bucket. */
+    if (r->op.verb != OP_PLACES && core_is_away(r->core, r->op.bucket)) {
         steps[state].leave(r);
         rest(r, LEAVE_MS);
         return;

@@ -17,11 +17,9 @@ uint64_t handed_job_key(unsigned bucket, int64_t stamp)
 struct handed_job *handed_job_new(const struct op *op, const struct job *job,
                                   struct bytes holder)
 {
-    struct handed_job *h = malloc(sizeof(*h) + op->topic.len + job->id.len + holder.len);
+    struct handed_job *h = must(malloc(sizeof(*h) + op->topic.len + job->id.len + holder.len));
     char *text;
 
-    if (!h)
-        abort();
     text = h->text;
     *h = (struct handed_job){
         .key = handed_job_key(op->bucket, job->stamp),
@@ -76,10 +74,8 @@ struct batch {
 static struct batch *batch_new(struct batches *bs, enum op_verb verb,
                                const struct handed_job *h)
 {
-    struct batch *b = calloc(1, sizeof(*b));
+    struct batch *b = must(calloc(1, sizeof(*b)));
 
-    if (!b)
-        abort();
     b->batches = bs;
     b->op.verb = verb;
     b->op.bucket = h->bucket;
@@ -261,9 +257,7 @@ static struct renewal_op *renewal_op_new(struct renewal *r)
 
     LIST_EACH (link, r->jobs)
         text_bytes += job_of(link)->id.len;
-    sent = malloc(sizeof(*sent) + text_bytes);
-    if (!sent)
-        abort();
+    sent = must(malloc(sizeof(*sent) + text_bytes));
     text = sent->text;
     sent->renewal = r;
     sent->op = (struct op){

@@ -14,10 +14,8 @@
 static int64_t *new_memory(const struct hints *h)
 {
     size_t count = (size_t)h->core->store->buckets * (h->are_shared ? SHARES : 1);
-    int64_t *said_mono_ms = malloc(count * sizeof(*said_mono_ms));
+    int64_t *said_mono_ms = must(malloc(count * sizeof(*said_mono_ms)));
 
-    if (!said_mono_ms)
-        abort();
     for (size_t i = 0; i < count; i++)
         said_mono_ms[i] = INT64_MIN;
     return said_mono_ms;
@@ -212,12 +210,6 @@ static void on_scanned(struct op *op)
     }
 }
 
-/* With a share the lead does not matter. */
-static bool may_scan(const struct scanned_bucket *b)
-{
-    return b->scanner->shares || core_may_act(b->scanner->core);
-}
-
 /* The marks as of now: the store may hold the scan while the view changes. */
 static void fill_in_share(struct scanned_bucket *b)
 {
@@ -257,7 +249,8 @@ static void scan(struct scanned_bucket *b)
 
     if (b->is_scanning || !b->is_on)
         return;
-    if (!may_scan(b)) {
+    /* With a share the lead does not matter. */
+    if (!b->scanner->shares && !core_may_act(core)) {
         forget_hints(b);
         rest(b, NOT_ALLOWED_MS);
         return;
@@ -365,9 +358,7 @@ void scanner_init(struct scanner *s, struct core *core)
 {
     *s = (struct scanner){
         .core = core, .count = core->store->buckets, .doubted_until_mono_ms = INT64_MIN};
-    s->buckets = calloc(s->count, sizeof(*s->buckets));
-    if (!s->buckets)
-        abort();
+    s->buckets = must(calloc(s->count, sizeof(*s->buckets)));
     for (unsigned i = 0; i < s->count; i++) {
         s->buckets[i].scanner = s;
         s->buckets[i].again_ms = AGAIN_MIN_MS;

@@ -31,10 +31,8 @@ static struct known_topic *find_settings(const struct settings_cache *c, struct 
 
 static struct known_topic *add_settings(struct settings_cache *c, struct bytes topic)
 {
-    struct known_topic *t = malloc(sizeof(*t) + topic.len);
+    struct known_topic *t = must(malloc(sizeof(*t) + topic.len));
 
-    if (!t)
-        abort();
     t->settings = (struct topic_settings){0};
     t->name_len = topic.len;
     memcpy(t->name, topic.at, topic.len);
@@ -149,10 +147,8 @@ void settings_cache_init(struct settings_cache *c, struct core *core)
     unsigned buckets = core->store->buckets;
 
     *c = (struct settings_cache){.core = core};
-    c->by_bucket = calloc(buckets, sizeof(*c->by_bucket));
-    c->is_read = calloc(buckets, sizeof(*c->is_read));
-    if (!c->by_bucket || !c->is_read)
-        abort();
+    c->by_bucket = must(calloc(buckets, sizeof(*c->by_bucket)));
+    c->is_read = must(calloc(buckets, sizeof(*c->is_read)));
     for (unsigned i = 0; i < buckets; i++)
         list_init(&c->by_bucket[i]);
 }
@@ -223,10 +219,8 @@ static void on_read(struct op *op)
 
 static void read_first(struct settings_cache *cache, struct op *push)
 {
-    struct early_push *early = calloc(1, sizeof(*early));
+    struct early_push *early = must(calloc(1, sizeof(*early)));
 
-    if (!early)
-        abort();
     early->cache = cache;
     early->push = push;
     early->read = (struct op){.verb = OP_SETTINGS,
@@ -431,10 +425,8 @@ static struct refresh *find(struct settings_reader *r, struct bytes topic)
 
 static void add(struct settings_reader *r, struct bytes topic)
 {
-    struct refresh *f = calloc(1, sizeof(*f) + topic.len);
+    struct refresh *f = must(calloc(1, sizeof(*f) + topic.len));
 
-    if (!f)
-        abort();
     f->reader = r;
     f->bucket = core_bucket_of(r->core, topic);
     f->topic_len = topic.len;
@@ -573,9 +565,7 @@ void settings_reader_init(struct settings_reader *r, struct core *core,
                           struct settings_cache *cache)
 {
     *r = (struct settings_reader){.core = core, .cache = cache};
-    r->is_owed = calloc(core->store->buckets, sizeof(*r->is_owed));
-    if (!r->is_owed)
-        abort();
+    r->is_owed = must(calloc(core->store->buckets, sizeof(*r->is_owed)));
     list_init(&r->waiting);
     timer_init(&r->rest, on_rest);
     timer_init(&r->retry, on_retry);

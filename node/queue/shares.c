@@ -32,13 +32,6 @@ struct shares {
     struct marked_bucket buckets[];
 };
 
-static void *must(void *memory)
-{
-    if (!memory)
-        abort();
-    return memory;
-}
-
 /* ---- scores ---- */
 
 static uint64_t stir(uint64_t value)

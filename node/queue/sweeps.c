@@ -145,11 +145,6 @@ static void count_chunk(struct sweep *sweep)
     sweep->left -= count < sweep->left ? count : sweep->left;
 }
 
-static bool is_at_its_limit(const struct sweep *sweep)
-{
-    return sweep->limit > 0 && sweep->left == 0;
-}
-
 /* Is there a job in a state that comes after this one? */
 static bool has_some_left(const struct sweep *sweep, const struct topic_stats *stats)
 {
@@ -192,7 +187,7 @@ static void on_chunk(struct op *op)
         count_chunk(sweep);
     if (status != STATUS_OK) {
         end(sweep, status);
-    } else if (is_at_its_limit(sweep)) {
+    } else if (sweep->limit > 0 && sweep->left == 0) {
         end_at_limit(sweep, has_more);
     } else if (has_more && sweep->left > 0) {
         rest(sweep);
@@ -234,7 +229,7 @@ void sweeps_refuse(struct sweeps *ss, struct sweep *sweep, enum status status)
     later_add(&ss->refused, &sweep->link);
 }
 
-void sweeps_cancel(struct sweep *sweep)
+void queue_sweep_cancel(struct sweep *sweep)
 {
     sweep->is_cancelled = true;
     sweep->status = STATUS_CANCELLED; /* of one that was refused */
@@ -244,7 +239,7 @@ void sweeps_cancel(struct sweep *sweep)
 void sweeps_cancel_all(struct sweeps *ss)
 {
     LIST_EACH (link, &ss->running)
-        sweeps_cancel(CONTAINER_OF(link, struct sweep, link));
+        queue_sweep_cancel(CONTAINER_OF(link, struct sweep, link));
 }
 
 bool sweeps_are_idle(const struct sweeps *ss)

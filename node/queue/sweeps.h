@@ -46,10 +46,10 @@ struct sweeps {
 void sweeps_init(struct sweeps *ss, struct core *core);
 void sweeps_fini(struct sweeps *ss);
 
-/* The rest of queue_sweep() and queue_sweep_cancel(); `sweep` has been checked. */
+/* The rest of queue_sweep(), whose `sweep` has been checked; queue_sweep_cancel() is here, too.
+ */
 void sweeps_begin(struct sweeps *ss, struct sweep *sweep);
 void sweeps_refuse(struct sweeps *ss, struct sweep *sweep, enum status status);
-void sweeps_cancel(struct sweep *sweep);
 void sweeps_cancel_all(struct sweeps *ss);
 
 bool sweeps_are_idle(const struct sweeps *ss);

@@ -63,9 +63,7 @@ static struct topic *get_topic(struct waiters *w, struct bytes name)
 
     if (t)
         return t;
-    t = calloc(1, sizeof(*t) + name.len);
-    if (!t)
-        abort();
+    t = must(calloc(1, sizeof(*t) + name.len));
     t->waiters = w;
     t->is_dirty = true;
     t->reach = 1;
@@ -500,9 +498,7 @@ static bool is_in_doubt(const struct topic *t, const struct pop *pop)
 
 static void add_entries(struct waiters *w, struct pop *pop)
 {
-    pop->entries = calloc(pop->topic_count, sizeof(*pop->entries));
-    if (!pop->entries)
-        abort();
+    pop->entries = must(calloc(pop->topic_count, sizeof(*pop->entries)));
     pop->entry_count = 0;
     for (unsigned i = 0; i < pop->topic_count; i++) {
         struct topic *t = get_topic(w, pop->topics[i]);
@@ -548,15 +544,10 @@ static void take_in(struct waiters *w, struct pop *pop)
 
 /* ---- places ---- */
 
-static unsigned most_of(const struct waiters *w, enum place_kind kind)
-{
-    return kind == PLACE_WAITING ? w->core->options.waiting_max : QUEUE_ASKING_MAX;
-}
-
 /* A pop that gives way is like one that has left: a job on its way to it goes back. */
 static bool find_places(struct waiters *w, struct pop *pop, enum place_kind kind)
 {
-    unsigned most = most_of(w, kind);
+    unsigned most = kind == PLACE_WAITING ? w->core->options.waiting_max : QUEUE_ASKING_MAX;
     struct pop *victim;
 
     if (!places_can_be_had(&w->places, pop, kind, most))
@@ -594,11 +585,11 @@ void waiters_refuse(struct waiters *w, struct pop *pop, enum status status)
     end_later(w, pop, status);
 }
 
-void waiters_cancel(struct waiters *w, struct pop *pop)
+void queue_pop_cancel(struct pop *pop)
 {
     if (pop->entries) {
         remove_entries(pop);
-        end_later(w, pop, STATUS_CANCELLED);
+        end_later(pop->waiters, pop, STATUS_CANCELLED);
     } else { /* on its way out already */
         pop->status = STATUS_CANCELLED;
     }
@@ -609,7 +600,7 @@ void waiters_cancel_all(struct waiters *w)
     struct list *link;
 
     while ((link = list_first(&w->waiting)))
-        waiters_cancel(w, CONTAINER_OF(link, struct pop, link));
+        queue_pop_cancel(CONTAINER_OF(link, struct pop, link));
 }
 
 void waiters_wake(struct waiters *w, struct bytes topic)

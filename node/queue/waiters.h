@@ -32,7 +32,7 @@
  * A consumer that waits is not claimed for a topic whose bucket is out of reach, nor blocked by
  * it; when the bucket is back the topic is dirty.
  *
- * A consumer has its places while it has entries: see places.h. A consumer that wants to
+ * A consumer has its places while it has entries: see struct places. A consumer that wants to
  * wait, where there is no room, asks once without waiting: only the waiting is refused.
  *
  * Jobs that come for a consumer that has left meanwhile are returned. A consumer whose time
@@ -50,7 +50,35 @@
 #include "base/timer.h"
 #include "base/list.h"
 #include "base/status.h"
-#include "node/queue/places.h"
+#include "node/queue/queue.h"
+
+/* The room for pops, counted in topics, and how clients share it.
+ *
+ * A pop has one place for each topic it names, because its memory grows with them. Pops that
+ * wait and pops that only ask have separate places: waiting pops never take the room of those
+ * that only ask.
+ *
+ * Places are counted by the client's address. One address may use all of them while nobody
+ * else wants any. Where too few are left for a newcomer, the address with more than half of
+ * them gives some back, oldest pop first, as long as the newcomer's address stays within half.
+ */
+struct places {
+    struct account *accounts;             /* hash by address */
+    unsigned used[PLACE_KINDS];           /* topics */
+    struct account *largest[PLACE_KINDS]; /* the last that had more than half; NULL: none has */
+};
+
+/* Could the pop have its places out of `max`, if others gave way? */
+bool places_can_be_had(struct places *ps, const struct pop *pop, enum place_kind kind,
+                       unsigned max);
+
+/* The next pop to give way; NULL: there is room. Only if places_can_be_had(). */
+struct pop *places_next_victim(struct places *ps, const struct pop *pop, enum place_kind kind,
+                               unsigned max);
+void places_take(struct places *ps, struct pop *pop, enum place_kind kind, unsigned max);
+
+/* Harmless for a pop without places. */
+void places_leave(struct places *ps, struct pop *pop);
 
 struct core;
 struct deliveries;
@@ -79,9 +107,9 @@ void waiters_fini(struct waiters *w);
 /* Takes a checked pop in, or refuses it with TOO_MANY_POPS. */
 void waiters_add(struct waiters *w, struct pop *pop);
 
-/* Calls it back with `status` in a later turn, without any entry: refused, or cancelled. */
+/* Calls it back with `status` in a later turn, without any entry. queue_pop_cancel() is here,
+ * too. */
 void waiters_refuse(struct waiters *w, struct pop *pop, enum status status);
-void waiters_cancel(struct waiters *w, struct pop *pop);
 void waiters_cancel_all(struct waiters *w);
 
 /* The topic may have ready jobs. */

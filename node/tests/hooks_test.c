@@ -79,7 +79,7 @@ static void assert_logged(const struct site *s, const char *part)
 
 static uint64_t count_of(const struct site *s, const char *what, const char *result)
 {
-    struct hook_count counts[HOOKS_COUNTS];
+    struct cluster_hook counts[HOOKS_COUNTS];
     uint64_t all = 0;
 
     hooks_count(s->hooks, counts);

@@ -162,10 +162,8 @@ static void on_step(struct timer *timer)
 
 struct vip_hook *vip_hook_new(const struct vip_hook_options *options)
 {
-    struct vip_hook *h = calloc(1, sizeof(*h));
+    struct vip_hook *h = must(calloc(1, sizeof(*h)));
 
-    if (!h)
-        abort();
     h->options = *options;
     if (!h->options.timeout_ms)
         h->options.timeout_ms = VIP_HOOK_TIMEOUT_MS;

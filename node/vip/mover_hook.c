@@ -178,10 +178,8 @@ struct vip_mover *vip_mover_hook_new(const struct vip_app_options *options,
                                              .read = read_state,
                                              .free = free_by_hook};
     const struct conf *conf = options->conf;
-    struct by_hook *b = calloc(1, sizeof(*b));
+    struct by_hook *b = must(calloc(1, sizeof(*b)));
 
-    if (!b)
-        abort();
     b->base = (struct vip_mover){.ops = &ops, .options = options, .clients = clients};
     timer_init(&b->cut, on_cut);
     timer_init(&b->forget, on_forget);

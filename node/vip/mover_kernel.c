@@ -323,10 +323,8 @@ struct vip_mover *vip_mover_kernel_new(const struct vip_app_options *options,
                                              .is_gone = is_gone,
                                              .read = read_state,
                                              .free = free_kernel};
-    struct kernel *k = calloc(1, sizeof(*k));
+    struct kernel *k = must(calloc(1, sizeof(*k)));
 
-    if (!k)
-        abort();
     k->base = (struct vip_mover){.ops = &ops, .options = options, .clients = clients};
     k->addresses = clients->addresses;
     clients->on_here = on_here;

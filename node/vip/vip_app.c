@@ -119,11 +119,9 @@ bool vip_app_read(struct vip_app *v, struct vip_status *status)
 
 struct vip_app *vip_app_new(const struct vip_app_options *options)
 {
-    struct vip_app *v = calloc(1, sizeof(*v));
+    struct vip_app *v = must(calloc(1, sizeof(*v)));
     const struct conf *conf = options->conf;
 
-    if (!v)
-        abort();
     v->options = *options;
     timer_init(&v->stopping, on_stopping);
     if (!*conf->vip.address)

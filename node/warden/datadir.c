@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -98,11 +99,6 @@ static void log_held(const char *path, const struct holder *holder)
                   path, holder->pid, holder->host);
 }
 
-static void nap(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = LOOK_AGAIN_MS * 1000000L}, NULL);
-}
-
 static enum status lock(const char *path, int lock_fd, int64_t wait_ms)
 {
     int64_t until_mono_ms = clock_mono_ms() + wait_ms;
@@ -126,7 +122,7 @@ static enum status lock(const char *path, int lock_fd, int64_t wait_ms)
                      "waiting up to %d ms",
                      path, holder.pid, (int)wait_ms);
         is_said = true;
-        nap();
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_AGAIN_MS * 1000000L}, NULL);
     }
     return STATUS_OK;
 }
@@ -404,9 +400,7 @@ enum status datadir_open(struct datadir *d, const char *path, int64_t wait_ms)
 {
     enum status s;
 
-    *d = (struct datadir){.path = strdup(path), .dir_fd = -1, .lock_fd = -1};
-    if (!d->path)
-        abort();
+    *d = (struct datadir){.path = must(strdup(path)), .dir_fd = -1, .lock_fd = -1};
     s = open_dir(d);
     if (s == STATUS_OK)
         s = lock(path, d->lock_fd, wait_ms);

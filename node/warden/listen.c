@@ -81,11 +81,6 @@ static int bind_one(const struct addrinfo *ai)
     return listen(fd, BACKLOG) ? give_up(fd) : fd;
 }
 
-static bool is_missing_here(int error)
-{
-    return error == EADDRNOTAVAIL || error == EAFNOSUPPORT;
-}
-
 /* A name may have several addresses, and the machine may not have all of them: the first that
  * it has, IPv4 before IPv6. An address whose port is taken is not skipped, because clients that
  * know this node by that address would reach another program. -1 with the errno of the first.
@@ -99,7 +94,7 @@ static int bind_first(const struct addrinfo *list)
             if ((ai->ai_family == AF_INET) == (round == 1))
                 continue;
             fd = bind_one(ai);
-            if (fd >= 0 || !is_missing_here(errno))
+            if (fd >= 0 || (errno != EADDRNOTAVAIL && errno != EAFNOSUPPORT))
                 return fd;
             if (!first_error)
                 first_error = errno;

@@ -36,7 +36,7 @@ static void on_cancel_wait(struct exchange *x)
 {
     struct popping *p = x->handler;
 
-    queue_pop_cancel(api_of(x)->queue, &p->pop);
+    queue_pop_cancel(&p->pop);
 }
 
 static unsigned count_topics(struct bytes topics)
@@ -130,7 +130,7 @@ static void on_deliveries_cancel(struct exchange *x)
 {
     struct following *f = x->handler;
 
-    queue_follow_cancel(api_of(x)->queue, &f->follow);
+    queue_follow_cancel(&f->follow);
 }
 
 void api_deliveries(struct exchange *x)

@@ -190,7 +190,7 @@ static void on_gone(struct exchange *x)
 {
     struct tracing *t = x->handler;
 
-    queue_trace_cancel(api_of(x)->queue, &t->trace);
+    queue_trace_cancel(&t->trace);
 }
 
 /* No on_cancel_wait: a client that has only ended its side wants the whole history. */

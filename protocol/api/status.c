@@ -247,7 +247,7 @@ static void on_cancel_wait(struct exchange *x)
 {
     struct scrape *scrape = x->handler;
 
-    queue_census_cancel(api_of(x)->queue, &scrape->call);
+    queue_census_cancel(&scrape->call);
 }
 
 void metrics_get(struct exchange *x)

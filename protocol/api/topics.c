@@ -289,7 +289,7 @@ static void on_cancel_wait(struct exchange *x)
 {
     struct sweeping *s = x->handler;
 
-    queue_sweep_cancel(api_of(x)->queue, &s->sweep);
+    queue_sweep_cancel(&s->sweep);
 }
 
 void api_sweep(struct exchange *x)

@@ -268,8 +268,7 @@ static void cancel_pops(struct gmq_client *client)
     struct list *link;
 
     while ((link = list_pop(&client->waiting)))
-        queue_pop_cancel(client->gmq->port.queue,
-                         &CONTAINER_OF(link, struct request, link)->asked.pop);
+        queue_pop_cancel(&CONTAINER_OF(link, struct request, link)->asked.pop);
 }
 
 /* Requests that wait for the store to come back are dropped, and answered, for the client may

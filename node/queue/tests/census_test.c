@@ -101,7 +101,7 @@ static void whoever_gives_up_is_called_back_once(void **state)
     memory_store_hold(f.ms);
     ask(&a, 1000);
     ask(&b, 1000);
-    queue_census_cancel(f.q, &a.call);
+    queue_census_cancel(&a.call);
     assert_int_equal(a.done, 0);
     fixture_turn(&f);
     assert_int_equal(a.status, STATUS_CANCELLED);

@@ -35,7 +35,7 @@ static void on_done(struct follow *follow)
         w->last = *h;
     }
     if (w->cancels)
-        queue_follow_cancel(f.q, w->cancels);
+        queue_follow_cancel(w->cancels);
 }
 
 static void follow(struct follower *w, int64_t wait_ms)
@@ -302,7 +302,7 @@ static void one_who_gives_up_is_called_back_once(void **state)
     struct follower w = {0};
 
     follow(&w, 1000);
-    queue_follow_cancel(f.q, &w.follow);
+    queue_follow_cancel(&w.follow);
     assert_int_equal(w.done, 0);
     fixture_turn(&f);
     assert_int_equal(w.follow.status, STATUS_CANCELLED);

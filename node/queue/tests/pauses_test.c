@@ -88,7 +88,7 @@ static void is_not_asked_for_again_and_again(void **state)
     before = count(OP_POP);
     fixture_advance(&f, 50000);
     assert_int_equal(count(OP_POP), before);
-    queue_pop_cancel(f.q, &a.pop);
+    queue_pop_cancel(&a.pop);
     fixture_turn(&f);
 }
 

@@ -232,7 +232,7 @@ static void one_that_is_cancelled_while_it_rests_ends_with_the_rest(void **state
     struct broom broom = {0};
 
     begin_slowly(&broom);
-    queue_sweep_cancel(f.q, &broom.sweep);
+    queue_sweep_cancel(&broom.sweep);
     fixture_advance(&f, 30);
     assert_int_equal(broom.done, 1);
     assert_int_equal(broom.status, STATUS_CANCELLED);
@@ -247,7 +247,7 @@ static void a_cancelled_one_ends_with_the_chunk_on_its_way(void **state)
     memory_store_hold(f.ms);
     begin(&broom, OP_PURGE, 1u << JOB_READY);
     fixture_release(&f, 1); /* the count; the first chunk is on its way */
-    queue_sweep_cancel(f.q, &broom.sweep);
+    queue_sweep_cancel(&broom.sweep);
     fixture_turn(&f);
     assert_int_equal(broom.done, 0);
     fixture_unhold(&f);
@@ -267,7 +267,7 @@ static void one_that_is_cancelled_while_it_counts_what_is_left_says_so(void **st
     begin(&broom, OP_PURGE, 1u << JOB_READY | 1u << JOB_DEAD);
     fixture_release(&f, 1); /* the chunk; who counts the dead is on his way */
     assert_int_equal(count(OP_STATS), 1);
-    queue_sweep_cancel(f.q, &broom.sweep);
+    queue_sweep_cancel(&broom.sweep);
     fixture_unhold(&f);
     assert_int_equal(broom.done, 1);
     assert_int_equal(broom.status, STATUS_CANCELLED);
@@ -316,7 +316,7 @@ static void one_that_was_refused_can_still_be_cancelled(void **state)
     struct broom broom = {0};
 
     begin(&broom, OP_PURGE, 0);
-    queue_sweep_cancel(f.q, &broom.sweep);
+    queue_sweep_cancel(&broom.sweep);
     fixture_turn(&f);
     assert_int_equal(broom.done, 1);
     assert_int_equal(broom.status, STATUS_CANCELLED);

@@ -67,7 +67,7 @@ static void rests_behind_a_page_for_as_long_as_that_took(void **state)
 static void who_leaves_while_it_rests_is_told_so_once(void **state)
 {
     ask_for_more_than_a_page(500);
-    queue_trace_cancel(f.q, &told.trace);
+    queue_trace_cancel(&told.trace);
     fixture_advance(&f, 100);
     assert_int_equal(told.done, 1);
     assert_int_equal(told.status, STATUS_CANCELLED);
@@ -100,7 +100,7 @@ static void who_has_left_is_told_so_once(void **state)
 {
     push(&f, "t", "1", 0, 60000);
     begin_trace("t", "1", 10);
-    queue_trace_cancel(f.q, &told.trace);
+    queue_trace_cancel(&told.trace);
     assert_int_equal(told.done, 0);
     fixture_turn(&f);
     assert_int_equal(told.done, 1);

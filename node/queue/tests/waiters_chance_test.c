@@ -77,7 +77,7 @@ static void random_step(void)
         break;
     case 4:
         if (is_waiting)
-            queue_pop_cancel(node->q, &who->pop);
+            queue_pop_cancel(&who->pop);
         break;
     default:
         settle(node, who);

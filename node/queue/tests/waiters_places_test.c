@@ -117,7 +117,7 @@ static void nobody_gives_way_in_vain(void **state)
 static void who_leaves_makes_room(void **state)
 {
     take_all_places("x");
-    queue_pop_cancel(f.q, &many[0].pop);
+    queue_pop_cancel(&many[0].pop);
     fixture_turn(&f);
     wait_from("x", &a, "t");
     assert_int_equal(a.done, 0);
@@ -127,13 +127,13 @@ static void who_leaves_makes_room(void **state)
 static void a_job_for_one_that_gives_way_goes_to_another(void **state)
 {
     take_all_places("x");
-    queue_pop_cancel(f.q, &many[0].pop);
+    queue_pop_cancel(&many[0].pop);
     fixture_turn(&f);
     many[0].done = 0;
     push(&f, "t", "1", 0, 60000);
     memory_store_hold(f.ms);
     for (unsigned i = 1; i < PLACES; i++)
-        queue_pop_cancel(f.q, &many[i].pop);
+        queue_pop_cancel(&many[i].pop);
     fixture_turn(&f);
     memset(many, 0, sizeof(many));
     for (unsigned i = 0; i < PLACES; i++)

@@ -78,7 +78,7 @@ static void does_not_settle_for_less_while_the_better_topic_is_in_doubt(void **s
     consume(&f, &a, "high", 1, 5000); /* in flight: finds nothing */
     consume(&f, &b, "high,low", 1, 5000);
     assert_int_equal(count(OP_POP), 1);
-    queue_pop_cancel(f.q, &a.pop);
+    queue_pop_cancel(&a.pop);
     push_while_held("high", "h");
     fixture_turn(&f);
     assert_got(&b, "h");
@@ -136,7 +136,7 @@ static void does_not_ask_a_topic_that_is_known_to_be_empty(void **state)
     before = count(OP_POP);
     consume(&f, &b, "t", 1, 60000);
     assert_int_equal(count(OP_POP), before);
-    queue_pop_cancel(f.q, &b.pop);
+    queue_pop_cancel(&b.pop);
     fixture_advance(&f, 1000);
     consume(&f, &b, "t", 1, 60000); /* it is not trusted for ever */
     assert_int_equal(count(OP_POP), before + 1);

@@ -6,7 +6,7 @@
 static void cancelling_a_waiting_consumer_costs_nothing(void **state)
 {
     consume(&f, &a, "t,u", 1, 60000);
-    queue_pop_cancel(f.q, &a.pop);
+    queue_pop_cancel(&a.pop);
     assert_int_equal(a.done, 0);
     fixture_turn(&f);
     assert_int_equal(a.done, 1);
@@ -21,7 +21,7 @@ static void a_job_popped_for_one_who_left_goes_to_the_next_without_a_try(void **
     push(&f, "t", "2", 0, 5000);
     memory_store_hold(f.ms);
     consume(&f, &a, "t", 1, 60000);
-    queue_pop_cancel(f.q, &a.pop);
+    queue_pop_cancel(&a.pop);
     fixture_turn(&f);
     assert_int_equal(a.status, STATUS_CANCELLED);
     fixture_unhold(&f);
@@ -140,10 +140,10 @@ static void a_pop_that_waits_for_the_store_is_dropped_with_its_last_consumer(voi
     memory_store_let_wait(f.ms);
     consume(&f, &a, "t", 1, 60000);
     consume(&f, &b, "t", 1, 60000);
-    queue_pop_cancel(f.q, &b.pop);
+    queue_pop_cancel(&b.pop);
     fixture_turn(&f);
     assert_int_equal(memory_store_dropped(f.ms), 0);
-    queue_pop_cancel(f.q, &a.pop);
+    queue_pop_cancel(&a.pop);
     fixture_turn(&f);
     assert_int_equal(memory_store_dropped(f.ms), 1);
     assert_int_equal(a.status, STATUS_CANCELLED);

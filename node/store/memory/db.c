@@ -46,8 +46,7 @@ void memory_db_run(struct memory_db *db, struct op *op, int64_t now_us, struct r
 
 struct memory_db *memory_db_new(unsigned buckets)
 {
-    struct memory_db *db =
-        memory_must(calloc(1, sizeof(*db) + buckets * sizeof(struct bucket)));
+    struct memory_db *db = must(calloc(1, sizeof(*db) + buckets * sizeof(struct bucket)));
 
     list_init(&db->listeners);
     db->bucket_count = buckets;
@@ -85,14 +84,14 @@ void memory_db_lose(struct memory_db *db, unsigned bucket, struct bytes name, st
 {
     struct topic *topic = memory_topic_get(&db->buckets[bucket], name);
 
-    record_lose(topic, memory_must(record_find(topic, id)));
+    record_lose(topic, must(record_find(topic, id)));
 }
 
 void memory_db_repair(struct memory_db *db, unsigned bucket, struct bytes name, struct bytes id)
 {
     struct topic *topic = memory_topic_get(&db->buckets[bucket], name);
 
-    lost_delete(topic, memory_must(lost_find(topic, id)));
+    lost_delete(topic, must(lost_find(topic, id)));
 }
 
 void memory_db_hint(struct memory_db *db, unsigned bucket, unsigned share, int64_t wait_ms)

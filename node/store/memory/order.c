@@ -64,7 +64,7 @@ static void make_room(struct order *order)
         return;
     }
     order->room = order->room ? 2 * order->room : 8;
-    order->spots = memory_must(realloc(order->spots, order->room * sizeof(*order->spots)));
+    order->spots = must(realloc(order->spots, order->room * sizeof(*order->spots)));
 }
 
 void order_add(struct order *order, int64_t score, int64_t key, struct record *record)

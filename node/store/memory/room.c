@@ -9,16 +9,9 @@ struct room_block {
     alignas(max_align_t) char bytes[];
 };
 
-void *memory_must(void *memory)
-{
-    if (!memory)
-        abort();
-    return memory;
-}
-
 void *room_get(struct room *room, size_t size)
 {
-    struct room_block *block = memory_must(malloc(sizeof(*block) + size));
+    struct room_block *block = must(malloc(sizeof(*block) + size));
 
     block->next = room->blocks;
     room->blocks = block;

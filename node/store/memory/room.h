@@ -8,9 +8,6 @@ struct room {
     struct room_block *blocks;
 };
 
-/* Returns `memory`; aborts when that is NULL. */
-void *memory_must(void *memory);
-
 /* All live until room_fini. */
 void *room_get(struct room *room, size_t size);
 struct bytes room_copy(struct room *room, struct bytes from);

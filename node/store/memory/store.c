@@ -112,7 +112,7 @@ static void run_and_answer(struct memory_store *ms, struct answer *answer)
 static void submit(struct store *store, struct op *op)
 {
     struct memory_store *ms = of_store(store);
-    struct answer *answer = memory_must(calloc(1, sizeof(*answer)));
+    struct answer *answer = must(calloc(1, sizeof(*answer)));
 
     assert(op->verb < OP_COUNT && op->on_done);
     ms->counts[op->verb]++;
@@ -167,7 +167,7 @@ static void hand_out(struct memory_store *ms, struct answer *answer)
 
 static void add_news(struct memory_store *ms, enum news_kind kind, struct bytes topic)
 {
-    struct news *news = memory_must(calloc(1, sizeof(*news)));
+    struct news *news = must(calloc(1, sizeof(*news)));
 
     news->kind = kind;
     news->topic = topic;
@@ -264,11 +264,11 @@ static void on_turn(struct timer *timer)
 static struct memory_store *new_on(struct memory_db *db, struct timers *timers)
 {
     static const struct store_ops ops = {.submit = submit, .abandon = abandon, .hint = hint};
-    struct memory_store *ms = memory_must(calloc(1, sizeof(*ms)));
+    struct memory_store *ms = must(calloc(1, sizeof(*ms)));
 
     ms->store.ops = &ops;
     ms->store.buckets = memory_db_buckets(db);
-    ms->is_away = memory_must(calloc(ms->store.buckets, sizeof(*ms->is_away)));
+    ms->is_away = must(calloc(ms->store.buckets, sizeof(*ms->is_away)));
     ms->db = db;
     ms->timers = timers;
     ms->offset_us = MEMORY_STORE_EPOCH_MS * 1000;

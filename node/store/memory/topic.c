@@ -37,7 +37,7 @@ static struct bytes append(char **at, struct bytes from)
 void memory_history_add(struct memory_history *history, const struct history_item *item)
 {
     size_t bytes = (size_t)names_bytes(item);
-    struct history_line *line = memory_must(calloc(1, sizeof(*line) + bytes));
+    struct history_line *line = must(calloc(1, sizeof(*line) + bytes));
     char *at = line->bytes;
 
     line->number = ++history->last_number;
@@ -81,7 +81,7 @@ struct topic *memory_topic_get(struct bucket *bucket, struct bytes name)
     HASH_FIND(hh, bucket->topics, name.at, name.len, topic);
     if (topic)
         return topic;
-    topic = memory_must(calloc(1, sizeof(*topic) + name.len));
+    topic = must(calloc(1, sizeof(*topic) + name.len));
     memcpy(topic->bytes, name.at, name.len);
     topic->name = bytes_of(topic->bytes, name.len);
     topic->bucket = bucket;
@@ -190,7 +190,7 @@ struct record *record_find(struct topic *topic, struct bytes id)
 struct record *record_new(struct topic *topic, const struct job *job)
 {
     struct bytes id = job->id, body = job->body;
-    struct record *record = memory_must(calloc(1, sizeof(*record) + id.len + body.len));
+    struct record *record = must(calloc(1, sizeof(*record) + id.len + body.len));
 
     memcpy(record->bytes, id.at, id.len);
     if (body.len)
@@ -235,7 +235,7 @@ void owner_set(struct topic *topic, const struct job *job)
     struct owner *owner = owner_find(bucket, job->id);
 
     if (!owner) {
-        owner = memory_must(calloc(1, sizeof(*owner) + job->id.len));
+        owner = must(calloc(1, sizeof(*owner) + job->id.len));
         memcpy(owner->id, job->id.at, job->id.len);
         HASH_ADD_KEYPTR(hh, bucket->owners, owner->id, job->id.len, owner);
     }

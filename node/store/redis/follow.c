@@ -93,11 +93,9 @@ static enum status parse(struct redis_follow *f)
 struct redis_follow *redis_follow_new(struct loop *loop,
                                       const struct redis_follow_options *options)
 {
-    struct redis_follow *f = calloc(1, sizeof(*f));
+    struct redis_follow *f = must(calloc(1, sizeof(*f)));
     const char *login_end;
 
-    if (!f)
-        abort();
     f->options = *options;
     f->loop = loop;
     timer_init(&f->stopped, on_nothing_to_stop);

@@ -10,42 +10,46 @@
 #include "node/store/redis/wire/error.h"
 #include "node/store/redis/wire/reply.h"
 
-static void handshake_ask_setup(struct redis_handshake *h);
-static bool handshake_take_setup(struct redis_handshake *h, unsigned what,
-                                 const redisReply *reply);
-static void handshake_look_init(struct redis_handshake *h);
-static void handshake_look_later(struct redis_handshake *h);
-static void handshake_ask_meta(struct redis_handshake *h);
-static bool handshake_take_meta(struct redis_handshake *h, unsigned what,
-                                const redisReply *reply);
-static void handshake_ask_channel(struct redis_handshake *h);
-static bool handshake_take_channel(struct redis_handshake *h, unsigned what,
-                                   const redisReply *reply);
-static void handshake_ask_scripts(struct redis_handshake *h);
-static bool handshake_take_script(struct redis_handshake *h, unsigned what,
-                                  const redisReply *reply);
+/* The steps of the handshake are taken one after the other.
+ *
+ * To add a step: an ask_ function that sends its commands (none: the step is skipped), a take_
+ * function that says of each reply whether to go on, and a line in the table of steps.
+ */
 
-struct redis_handshake *redis_handshake_new(const struct redis_handshake_options *options,
-                                            struct redis_lane *lane, struct redis_link *link)
-{
-    struct redis_handshake *h = calloc(1, sizeof(*h));
+#define HANDSHAKE_CALLS_MAX  OP_COUNT /* scripts are the most */
+#define HANDSHAKE_SETUP_ASKS 4
 
-    if (!h)
-        abort();
-    h->options = *options;
-    h->lane = lane;
-    h->link = link;
-    handshake_look_init(h);
-    return h;
-}
+/* One command of the current step, and which one it is (a verb). */
+struct handshake_ask {
+    struct redis_call call;
+    struct redis_handshake *handshake;
+    unsigned what;
+};
 
-void redis_handshake_free(struct redis_handshake *h)
-{
-    if (!h)
-        return;
-    timer_disarm(h->options.timers, &h->look);
-    free(h);
-}
+struct redis_handshake {
+    const struct redis_store_options *options;
+    struct script_keys keys;
+    enum redis_kind kind;
+    struct timers *timers;
+    struct redis_lane *lane;
+    struct redis_link *link;
+    unsigned step;
+    unsigned waiting_for; /* replies of this step */
+    bool asks_meta;
+    bool is_over; /* on this connection: later answers are ignored */
+    char shas[OP_COUNT][SCRIPT_SHA_CHARS + 1];
+    struct handshake_ask asks[HANDSHAKE_CALLS_MAX];
+
+    struct redis_setup setup; /* as Redis last told it; its text is the next field */
+    char appendfsync[16];
+    unsigned weak;     /* as last judged, and told: 1 << enum weakness of each */
+    struct timer look; /* while the connection is in use: when to look again */
+    struct handshake_ask looks[HANDSHAKE_SETUP_ASKS];
+    bool is_info_missing;  /* in this look */
+    bool is_to_look_again; /* asked for since the last look began */
+    bool is_looking_soon;  /* keeps the timer as it is: put off again and again, it would never
+                            * fire */
+};
 
 const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb verb)
 {
@@ -60,17 +64,17 @@ const struct redis_incarnation *redis_handshake_incarnation(const struct redis_h
 /* ---- verdicts ---- */
 
 /* The connection is closed and tried again. */
-static void handshake_come_back_later(struct redis_handshake *h, const char *why)
+static void come_back_later(struct redis_handshake *h, const char *why)
 {
     h->is_over = true;
     redis_link_reset(h->link, why);
 }
 
-static void handshake_refuse(struct redis_handshake *h, const char *format, ...)
+static void refuse(struct redis_handshake *h, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Tells the owner last, who may free the handshake. */
-static void handshake_refuse(struct redis_handshake *h, const char *format, ...)
+static void refuse(struct redis_handshake *h, const char *format, ...)
 {
     char why[512];
     va_list args;
@@ -78,35 +82,29 @@ static void handshake_refuse(struct redis_handshake *h, const char *format, ...)
     va_start(args, format);
     vsnprintf(why, sizeof(why), format, args);
     va_end(args);
-    handshake_come_back_later(h, why);
+    come_back_later(h, why);
     redis_lane_on_refused(h->lane, why);
 }
 
 /* For a wrong answer. It may pass: a Redis that has no room for one more client, say, is still
  * ours. */
-static void handshake_refuse_answer(struct redis_handshake *h, const char *what,
-                                    const redisReply *reply)
+void redis_handshake_refuse(struct redis_handshake *h, const char *what,
+                            const redisReply *reply)
 {
     bool is_error = reply->type == REDIS_REPLY_ERROR;
     char why[256];
 
-    if (is_error && h->options.kind != REDIS_OF_CLUSTER && !strncmp(reply->str, "MOVED ", 6)) {
-        handshake_refuse(h, "this is a node of a Redis Cluster: store.redis has to be "
-                            "cluster://host:port,...");
+    if (is_error && h->kind != REDIS_OF_CLUSTER && !strncmp(reply->str, "MOVED ", 6)) {
+        refuse(h, "this is a node of a Redis Cluster: store.redis has to be "
+                  "cluster://host:port,...");
         return;
     }
 
     snprintf(why, sizeof(why), "%s: %s", what, is_error ? reply->str : "unexpected form");
     if (is_error && !redis_error_is_lasting(reply->str))
-        handshake_come_back_later(h, why);
+        come_back_later(h, why);
     else
-        handshake_refuse(h, "%s", why);
-}
-
-void redis_handshake_refuse(struct redis_handshake *h, const char *what,
-                            const redisReply *reply)
-{
-    handshake_refuse_answer(h, what, reply);
+        refuse(h, "%s", why);
 }
 
 /* ---- asking ---- */
@@ -124,8 +122,8 @@ static struct redis_call *next_call(struct redis_handshake *h, unsigned what)
 }
 
 /* A call outside the steps, the caller's own. At most three arguments. */
-static void handshake_send_call(struct redis_handshake *h, struct redis_call *call, int argc,
-                                const char *const *argv)
+static void send_call(struct redis_handshake *h, struct redis_call *call, int argc,
+                      const char *const *argv)
 {
     const char *args[3];
     size_t lens[3];
@@ -137,62 +135,14 @@ static void handshake_send_call(struct redis_handshake *h, struct redis_call *ca
     redis_link_send(h->link, call, argc, args, lens);
 }
 
-static void handshake_send(struct redis_handshake *h, unsigned what, int argc,
-                           const char *const *argv)
+static void send(struct redis_handshake *h, unsigned what, int argc, const char *const *argv)
 {
-    handshake_send_call(h, next_call(h, what), argc, argv);
+    send_call(h, next_call(h, what), argc, argv);
 }
 
-static void handshake_send_script(struct redis_handshake *h, unsigned what,
-                                  struct script_call *call)
+static void send_script(struct redis_handshake *h, unsigned what, struct script_call *call)
 {
     redis_link_send(h->link, next_call(h, what), call->argc, call->argv, call->lens);
-}
-
-/* ---- the steps ---- */
-
-static const struct step {
-    void (*ask)(struct redis_handshake *h);
-    bool (*take)(struct redis_handshake *h, unsigned what, const redisReply *reply);
-} steps[] = {
-    {handshake_ask_setup, handshake_take_setup},
-    {handshake_ask_meta, handshake_take_meta},
-    {handshake_ask_channel, handshake_take_channel},
-    {handshake_ask_scripts, handshake_take_script},
-};
-
-#define STEPS (sizeof(steps) / sizeof(*steps))
-
-static void go_on(struct redis_handshake *h)
-{
-    while (h->waiting_for == 0 && h->step < STEPS)
-        steps[h->step++].ask(h);
-    if (h->waiting_for > 0)
-        return;
-    h->is_over = true;
-    handshake_look_later(h);
-    redis_lane_on_ready(h->lane);
-}
-
-static void on_reply(struct redis_call *call, const redisReply *reply)
-{
-    struct handshake_ask *ask = CONTAINER_OF(call, struct handshake_ask, call);
-    struct redis_handshake *h = ask->handshake;
-
-    if (!reply || h->is_over || !steps[h->step - 1].take(h, ask->what, reply))
-        return;
-    if (--h->waiting_for == 0)
-        go_on(h);
-}
-
-void redis_handshake_start(struct redis_handshake *h, bool asks_meta)
-{
-    h->asks_meta = asks_meta;
-    h->step = 0;
-    h->waiting_for = 0;
-    h->is_over = false;
-    timer_disarm(h->options.timers, &h->look);
-    go_on(h);
 }
 
 /* What Redis is, and whether its set-up keeps what it is given (durability.h). Looked at when a
@@ -246,11 +196,10 @@ static bool note(struct redis_handshake *h, unsigned what, const redisReply *rep
         if (reply->type != REDIS_REPLY_STRING)
             return false;
         h->setup.info = redis_info_read(bytes_of(reply->str, reply->len));
-        h->setup.aof_cut_bytes = h->options.aof_cut_bytes ? *h->options.aof_cut_bytes : 0;
+        h->setup.aof_cut_bytes = h->options->aof_cut_bytes ? *h->options->aof_cut_bytes : 0;
         h->setup.was_nearly_full = h->weak >> WEAKNESS_MEMORY & 1;
-        h->setup.may_be_replaced =
-            h->options.kind == REDIS_OF_SENTINELS ||
-            (h->options.kind == REDIS_OF_CLUSTER && h->setup.info.replicas > 0);
+        h->setup.may_be_replaced = h->kind == REDIS_OF_SENTINELS ||
+                                   (h->kind == REDIS_OF_CLUSTER && h->setup.info.replicas > 0);
         break;
     case ASK_APPENDFSYNC:
         note_appendfsync(h, value);
@@ -276,11 +225,11 @@ static void tell(struct redis_handshake *h, unsigned weak)
 
 /* ---- of a fresh connection ---- */
 
-static void handshake_ask_setup(struct redis_handshake *h)
+static void ask_setup(struct redis_handshake *h)
 {
-    h->setup = (struct redis_setup){.min_replicas = h->options.min_replicas};
+    h->setup = (struct redis_setup){.min_replicas = h->options->min_replicas};
     for (unsigned i = 0; i < HANDSHAKE_SETUP_ASKS; i++)
-        handshake_send(h, i, asks[i].argc, asks[i].argv);
+        send(h, i, asks[i].argc, asks[i].argv);
 }
 
 static bool is_usable(struct redis_handshake *h)
@@ -288,15 +237,14 @@ static bool is_usable(struct redis_handshake *h)
     const struct redis_info *info = &h->setup.info;
 
     if (info->is_loading || info->is_replica)
-        handshake_come_back_later(h, info->is_loading
-                                         ? "Redis is loading its data"
-                                         : "this Redis is a replica; waiting for a master");
+        come_back_later(h, info->is_loading ? "Redis is loading its data"
+                                            : "this Redis is a replica; waiting for a master");
     else if (info->is_sentinel)
-        handshake_refuse(h, "this is no Redis, but a Sentinel: store.redis has to be "
-                            "sentinel://MASTER@host:port,..., with the name in its 'sentinel "
-                            "monitor' line for MASTER");
+        refuse(h, "this is no Redis, but a Sentinel: store.redis has to be "
+                  "sentinel://MASTER@host:port,..., with the name in its 'sentinel "
+                  "monitor' line for MASTER");
     else if (info->version < REDIS_VERSION_MIN)
-        handshake_refuse(h, "Redis %s is too old: 6.2 or newer is needed", info->version_text);
+        refuse(h, "Redis %s is too old: 6.2 or newer is needed", info->version_text);
     else
         return true;
     return false;
@@ -304,23 +252,22 @@ static bool is_usable(struct redis_handshake *h)
 
 static bool is_strong_enough(struct redis_handshake *h, unsigned weak)
 {
-    for (unsigned w = 0; h->options.is_strict && w < WEAKNESS_COUNT; w++) {
+    for (unsigned w = 0; h->options->is_strict && w < WEAKNESS_COUNT; w++) {
         if ((weak >> w & 1) && weakness_loses_jobs((enum weakness)w)) {
-            handshake_refuse(h, "%s; %s; store.strict is on", weakness_what((enum weakness)w),
-                             weakness_advice((enum weakness)w));
+            refuse(h, "%s; %s; store.strict is on", weakness_what((enum weakness)w),
+                   weakness_advice((enum weakness)w));
             return false;
         }
     }
     return true;
 }
 
-static bool handshake_take_setup(struct redis_handshake *h, unsigned what,
-                                 const redisReply *reply)
+static bool take_setup(struct redis_handshake *h, unsigned what, const redisReply *reply)
 {
     unsigned weak;
 
     if (!note(h, what, reply)) {
-        handshake_refuse_answer(h, "Redis does not answer INFO", reply);
+        redis_handshake_refuse(h, "Redis does not answer INFO", reply);
         return false;
     }
     if (what == ASK_INFO)
@@ -335,6 +282,25 @@ static bool handshake_take_setup(struct redis_handshake *h, unsigned what,
 }
 
 /* ---- of one that lives ---- */
+
+static bool stops_writes(unsigned weak)
+{
+    for (unsigned w = 0; w < WEAKNESS_COUNT; w++)
+        if ((weak >> w & 1) && weakness_stops_writes((enum weakness)w))
+            return true;
+    return false;
+}
+
+/* A weakness that stops the store is looked at more often, so that its end is seen soon. */
+static void look_later(struct redis_handshake *h)
+{
+    bool is_soon = h->is_to_look_again || stops_writes(h->weak);
+
+    h->is_looking_soon = is_soon;
+    timer_arm(h->timers, &h->look,
+              is_soon && h->options->look_ms > LOOK_SOON_MS ? LOOK_SOON_MS
+                                                            : h->options->look_ms);
+}
 
 /* Lost, or no answer to INFO: nothing is found out; the next handshake, or the next look, tries
  * again. */
@@ -353,7 +319,7 @@ static void on_look_reply(struct redis_call *call, const redisReply *reply)
         return;
     if (!h->is_info_missing)
         tell(h, redis_weaknesses(&h->setup));
-    handshake_look_later(h);
+    look_later(h);
 }
 
 static void on_look(struct timer *timer)
@@ -364,31 +330,8 @@ static void on_look(struct timer *timer)
     for (unsigned i = 0; i < HANDSHAKE_SETUP_ASKS && redis_link_is_open(h->link); i++) {
         h->looks[i] =
             (struct handshake_ask){.call.on_reply = on_look_reply, .handshake = h, .what = i};
-        handshake_send_call(h, &h->looks[i].call, asks[i].argc, asks[i].argv);
+        send_call(h, &h->looks[i].call, asks[i].argc, asks[i].argv);
     }
-}
-
-static void handshake_look_init(struct redis_handshake *h)
-{
-    timer_init(&h->look, on_look);
-}
-
-static bool stops_writes(unsigned weak)
-{
-    for (unsigned w = 0; w < WEAKNESS_COUNT; w++)
-        if ((weak >> w & 1) && weakness_stops_writes((enum weakness)w))
-            return true;
-    return false;
-}
-
-/* A weakness that stops the store is looked at more often, so that its end is seen soon. */
-static void handshake_look_later(struct redis_handshake *h)
-{
-    bool is_soon = h->is_to_look_again || stops_writes(h->weak);
-
-    h->is_looking_soon = is_soon;
-    timer_arm(h->options.timers, &h->look,
-              is_soon && h->options.look_ms > LOOK_SOON_MS ? LOOK_SOON_MS : h->options.look_ms);
 }
 
 /* Errors come by the thousand: not more often than every LOOK_SOON_MS. */
@@ -396,98 +339,92 @@ void redis_handshake_look_soon(struct redis_handshake *h)
 {
     h->is_to_look_again = true;
     if (!h->is_looking_soon && timer_is_armed(&h->look))
-        handshake_look_later(h);
+        look_later(h);
 }
 
 /* What is ours in Redis: the jobs' schema, the channel of the wake-ups, the scripts. */
 
-static void handshake_ask_meta(struct redis_handshake *h)
+static void ask_meta(struct redis_handshake *h)
 {
     struct script_call call;
 
     if (!h->asks_meta)
         return;
-    script_encode_meta(&call, &h->options.keys);
-    handshake_send_script(h, 0, &call);
+    script_encode_meta(&call, &h->keys);
+    send_script(h, 0, &call);
 }
 
-static bool handshake_take_meta(struct redis_handshake *h, unsigned what,
-                                const redisReply *reply)
+static bool take_meta(struct redis_handshake *h, unsigned what, const redisReply *reply)
 {
-    const struct script_keys *keys = &h->options.keys;
+    const struct script_keys *keys = &h->keys;
     char what_failed[64];
     int64_t found[2];
 
     if (!reply_read_numbers(reply, found, 2)) {
         snprintf(what_failed, sizeof(what_failed), "%s:meta cannot be read", keys->prefix);
-        handshake_refuse_answer(h, what_failed, reply);
+        redis_handshake_refuse(h, what_failed, reply);
         return false;
     }
     if (found[0] == 0 || found[1] == 0) {
-        handshake_refuse(h,
-                         "the key %s:meta in this Redis is not dueq's, or damaged: rename it "
-                         "if it is somebody else's, or set another store.prefix",
-                         keys->prefix);
+        refuse(h,
+               "the key %s:meta in this Redis is not dueq's, or damaged: rename it "
+               "if it is somebody else's, or set another store.prefix",
+               keys->prefix);
         return false;
     }
     if (found[0] > SCRIPT_SCHEMA) {
-        handshake_refuse(
-            h,
-            "the jobs in this Redis were written by a newer dueq (schema %lld, this one "
-            "knows %d): install that version, or set another store.prefix",
-            (long long)found[0], SCRIPT_SCHEMA);
+        refuse(h,
+               "the jobs in this Redis were written by a newer dueq (schema %lld, this one "
+               "knows %d): install that version, or set another store.prefix",
+               (long long)found[0], SCRIPT_SCHEMA);
         return false;
     }
     if (found[0] < SCRIPT_SCHEMA) {
-        handshake_refuse(
-            h,
-            "the jobs in this Redis were written by an older dueq (schema %lld, this one "
-            "knows %d): let that version work them off, or set another store.prefix",
-            (long long)found[0], SCRIPT_SCHEMA);
+        refuse(h,
+               "the jobs in this Redis were written by an older dueq (schema %lld, this one "
+               "knows %d): let that version work them off, or set another store.prefix",
+               (long long)found[0], SCRIPT_SCHEMA);
         return false;
     }
     if (found[1] != keys->buckets) {
-        handshake_refuse(
-            h,
-            "the jobs in this Redis lie in %lld buckets, but store.buckets is %u: set it to "
-            "%lld, or set another store.prefix than '%s'",
-            (long long)found[1], keys->buckets, (long long)found[1], keys->prefix);
+        refuse(h,
+               "the jobs in this Redis lie in %lld buckets, but store.buckets is %u: set it to "
+               "%lld, or set another store.prefix than '%s'",
+               (long long)found[1], keys->buckets, (long long)found[1], keys->prefix);
         return false;
     }
     return true;
 }
 
 /* The word means nothing to anybody: no topic begins with '-'. */
-static void handshake_ask_channel(struct redis_handshake *h)
+static void ask_channel(struct redis_handshake *h)
 {
     char channel[SCRIPT_PREFIX_MAX + 8];
     const char *argv[] = {"PUBLISH", channel, "-"};
 
-    snprintf(channel, sizeof(channel), "%s:ready", h->options.keys.prefix);
-    handshake_send(h, 0, 3, argv);
+    snprintf(channel, sizeof(channel), "%s:ready", h->keys.prefix);
+    send(h, 0, 3, argv);
 }
 
-static bool handshake_take_channel(struct redis_handshake *h, unsigned what,
-                                   const redisReply *reply)
+static bool take_channel(struct redis_handshake *h, unsigned what, const redisReply *reply)
 {
     if (reply->type == REDIS_REPLY_INTEGER)
         return true;
-    handshake_refuse_answer(h, "Redis does not publish what becomes ready", reply);
+    redis_handshake_refuse(h, "Redis does not publish what becomes ready", reply);
     return false;
 }
 
-static void handshake_ask_scripts(struct redis_handshake *h)
+static void ask_scripts(struct redis_handshake *h)
 {
     for (unsigned verb = 0; verb < OP_COUNT; verb++) {
         const char *argv[] = {"SCRIPT", "LOAD", script_text((enum op_verb)verb)};
 
         if (argv[2])
-            handshake_send(h, verb, 3, argv);
+            send(h, verb, 3, argv);
     }
 }
 
-static bool handshake_take_script(struct redis_handshake *h, unsigned what,
-                                  const redisReply *reply)
+static bool take_script(struct redis_handshake *h, unsigned what, const redisReply *reply)
 {
     char what_failed[64];
 
@@ -497,6 +434,78 @@ static bool handshake_take_script(struct redis_handshake *h, unsigned what,
     }
     snprintf(what_failed, sizeof(what_failed), "Redis does not take the script '%s'",
              op_word((enum op_verb)what));
-    handshake_refuse_answer(h, what_failed, reply);
+    redis_handshake_refuse(h, what_failed, reply);
     return false;
+}
+
+/* ---- the steps ---- */
+
+static const struct step {
+    void (*ask)(struct redis_handshake *h);
+    bool (*take)(struct redis_handshake *h, unsigned what, const redisReply *reply);
+} steps[] = {
+    {ask_setup, take_setup},
+    {ask_meta, take_meta},
+    {ask_channel, take_channel},
+    {ask_scripts, take_script},
+};
+
+#define STEPS (sizeof(steps) / sizeof(*steps))
+
+static void go_on(struct redis_handshake *h)
+{
+    while (h->waiting_for == 0 && h->step < STEPS)
+        steps[h->step++].ask(h);
+    if (h->waiting_for > 0)
+        return;
+    h->is_over = true;
+    look_later(h);
+    redis_lane_on_ready(h->lane);
+}
+
+static void on_reply(struct redis_call *call, const redisReply *reply)
+{
+    struct handshake_ask *ask = CONTAINER_OF(call, struct handshake_ask, call);
+    struct redis_handshake *h = ask->handshake;
+
+    if (!reply || h->is_over || !steps[h->step - 1].take(h, ask->what, reply))
+        return;
+    if (--h->waiting_for == 0)
+        go_on(h);
+}
+
+void redis_handshake_start(struct redis_handshake *h, bool asks_meta)
+{
+    h->asks_meta = asks_meta;
+    h->step = 0;
+    h->waiting_for = 0;
+    h->is_over = false;
+    timer_disarm(h->timers, &h->look);
+    go_on(h);
+}
+
+/* ---- life ---- */
+
+struct redis_handshake *redis_handshake_new(const struct redis_store_options *options,
+                                            enum redis_kind kind, struct timers *timers,
+                                            struct redis_lane *lane, struct redis_link *link)
+{
+    struct redis_handshake *h = must(calloc(1, sizeof(*h)));
+
+    h->options = options;
+    h->keys = (struct script_keys){options->prefix, options->buckets};
+    h->kind = kind;
+    h->timers = timers;
+    h->lane = lane;
+    h->link = link;
+    timer_init(&h->look, on_look);
+    return h;
+}
+
+void redis_handshake_free(struct redis_handshake *h)
+{
+    if (!h)
+        return;
+    timer_disarm(h->timers, &h->look);
+    free(h);
 }

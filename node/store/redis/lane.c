@@ -294,22 +294,6 @@ static struct redis_link *make_link(struct redis_lane *l, struct loop *loop,
     return redis_link_new(loop, &options);
 }
 
-static struct redis_handshake *make_handshake(struct redis_lane *l, struct loop *loop,
-                                              enum redis_kind kind)
-{
-    struct redis_handshake_options options = {
-        .keys = {l->options->prefix, l->options->buckets},
-        .is_strict = l->options->is_strict,
-        .min_replicas = l->options->min_replicas,
-        .aof_cut_bytes = l->options->aof_cut_bytes,
-        .kind = kind,
-        .timers = &loop->timers,
-        .look_ms = l->options->look_ms,
-    };
-
-    return redis_handshake_new(&options, l, l->link);
-}
-
 static struct redis_replicas *make_replicas(struct redis_lane *l, struct loop *loop)
 {
     struct redis_replicas_options options = {
@@ -331,16 +315,14 @@ struct redis_lane *redis_lane_new(struct loop *loop, struct redis_store *store,
                                   struct redis_store_stats *stats,
                                   const struct redis_address *address, enum redis_kind kind)
 {
-    struct redis_lane *l = calloc(1, sizeof(*l));
+    struct redis_lane *l = must(calloc(1, sizeof(*l)));
 
-    if (!l)
-        abort();
     l->store = store;
     l->options = options;
     l->stats = stats;
     l->timers = &loop->timers;
     l->link = make_link(l, loop, address, kind);
-    l->handshake = make_handshake(l, loop, kind);
+    l->handshake = redis_handshake_new(options, kind, l->timers, l, l->link);
     if (options->min_replicas > 0)
         l->replicas = make_replicas(l, loop);
     breaker_init(&l->breaker, options->breaker_after_ms, options->breaker_failures,

@@ -43,10 +43,9 @@ void request_pool_fini(struct redis_requests *q)
 struct request *request_new(struct redis_requests *q, struct op *op)
 {
     struct list *link = list_pop(&q->pool);
-    struct request *r = link ? CONTAINER_OF(link, struct request, link) : malloc(sizeof(*r));
+    struct request *r =
+        link ? CONTAINER_OF(link, struct request, link) : must(malloc(sizeof(*r)));
 
-    if (!r)
-        abort();
     if (link)
         q->pool_count--;
     *r = (struct request){.queue = q, .op = op, .bytes = script_bytes(op), .wait_ms = -1};

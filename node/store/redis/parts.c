@@ -148,12 +148,7 @@ void redis_store_on_lane_closed(struct redis_store *s, struct redis_lane *l)
     look_at_silence(s);
     if (s->map)
         redis_wakeups_leave(s->wakeups, redis_lane_address(l));
-    redis_store_lane_lost(s);
-}
-
-void redis_store_on_lane_failed(struct redis_store *s)
-{
-    redis_store_lane_lost(s);
+    redis_store_on_lane_failed(s);
 }
 
 void redis_store_try_lane(struct redis_store *s, struct redis_lane *l)
@@ -229,7 +224,7 @@ void redis_store_on_lane_stopped(struct redis_store *s, struct redis_lane *l)
     if (s->is_ending)
         redis_store_part_stopped(s);
     else
-        redis_store_lane_gone(s);
+        timer_arm(&s->loop->timers, &s->sweep, 0); /* later: the lane is still calling back */
 }
 
 /* ---- what is heard ---- */

@@ -72,12 +72,6 @@ void redis_store_part_stopped(void *arg);
 enum status redis_store_make_map(struct redis_store *s) MUST_CHECK;
 void redis_store_free_lanes(struct redis_store *s); /* all have stopped */
 
-/* A lane was lost, or could not be reached. */
-void redis_store_lane_lost(struct redis_store *s);
-
-/* A retired lane has stopped. */
-void redis_store_lane_gone(struct redis_store *s);
-
 /* The wake-ups ask where to subscribe. */
 void redis_store_look_for_wakeups(void *arg);
 

@@ -21,10 +21,8 @@ struct push_ledger {
 
 struct push_ledger *push_ledger_new(unsigned buckets)
 {
-    struct push_ledger *l = calloc(1, sizeof(*l) + buckets * sizeof(l->buckets[0]));
+    struct push_ledger *l = must(calloc(1, sizeof(*l) + buckets * sizeof(l->buckets[0])));
 
-    if (!l)
-        abort();
     arc4random_buf(&l->worker, sizeof(l->worker));
     l->bucket_count = buckets;
     return l;

@@ -265,7 +265,7 @@ static void on_stopped(void *arg)
 struct redis_replicas *redis_replicas_new(struct loop *loop,
                                           const struct redis_replicas_options *options)
 {
-    struct redis_replicas *r = calloc(1, sizeof(*r));
+    struct redis_replicas *r = must(calloc(1, sizeof(*r)));
     struct redis_link_options link = {
         .name = "replicas' link",
         .password = options->password,
@@ -277,8 +277,6 @@ struct redis_replicas *redis_replicas_new(struct loop *loop,
         .arg = r,
     };
 
-    if (!r)
-        abort();
     r->options = *options;
     r->timers = &loop->timers;
     r->link = redis_link_new(loop, &link);

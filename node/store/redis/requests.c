@@ -30,14 +30,11 @@ static bool is_connected(const struct redis_bucket *b)
     return b->state == BUCKET_OPEN && redis_lane_is_connected(b->lane);
 }
 
-static bool has_probe_out(const struct redis_bucket *b)
-{
-    return b->is_probing && b->probe;
-}
-
 static bool can_send(const struct redis_bucket *b)
 {
-    return is_connected(b) && !has_probe_out(b) && redis_lane_has_room(b->lane);
+    bool is_probe_out = b->is_probing && b->probe;
+
+    return is_connected(b) && !is_probe_out && redis_lane_has_room(b->lane);
 }
 
 static void mark_runnable(struct redis_requests *q, unsigned bucket)
@@ -438,10 +435,8 @@ struct redis_requests *redis_requests_new(struct loop *loop,
                                           struct redis_route *route,
                                           const struct store_events *events)
 {
-    struct redis_requests *q = calloc(1, sizeof(*q));
+    struct redis_requests *q = must(calloc(1, sizeof(*q)));
 
-    if (!q)
-        abort();
     q->options = options;
     q->stats = stats;
     q->route = route;

@@ -114,10 +114,8 @@ bool redis_rollback_take(struct redis_marks *marks, unsigned bucket,
 
 struct redis_marks *redis_marks_new(unsigned buckets)
 {
-    struct redis_marks *m = calloc(1, sizeof(*m));
+    struct redis_marks *m = must(calloc(1, sizeof(*m)));
 
-    if (!m)
-        abort();
     m->ledger = push_ledger_new(buckets);
     return m;
 }

@@ -25,18 +25,12 @@ struct script_call;
 struct script_keys;
 
 struct redis_rollback {
-    unsigned buckets;     /* whose counter or ledger had fallen back */
+    unsigned buckets;     /* whose counter or ledger had fallen back; 0: nothing is found */
     int64_t fallen_by;    /* the most of any counter; it counts ids and stamps, so about as many
                            * events */
     unsigned lost_pushes; /* of this node's last acknowledged ones: gone for certain */
     bool may_be_more; /* all that are remembered of a bucket are lost, and there were others */
 };
-
-/* Is there anything to tell? */
-static inline bool redis_rollback_is_found(const struct redis_rollback *r)
-{
-    return r->buckets > 0;
-}
 
 /* The question, to a Redis in this incarnation. */
 void redis_rollback_ask(const struct redis_marks *marks, struct script_call *call,

@@ -57,7 +57,7 @@ static void tell_rollback(struct redis_route *r)
     struct redis_rollback found = r->marks->found;
     char text[256];
 
-    if (!redis_rollback_is_found(&found))
+    if (found.buckets == 0)
         return;
     r->marks->found = (struct redis_rollback){0};
     redis_rollback_describe(&found, text, sizeof(text));
@@ -203,12 +203,10 @@ static void on_reply(struct redis_call *call, const redisReply *reply)
 
 static void ask(struct redis_bucket *b)
 {
-    struct raise_question *q = calloc(1, sizeof(*q));
+    struct raise_question *q = must(calloc(1, sizeof(*q)));
     struct redis_lane *l = b->lane;
     struct script_call call;
 
-    if (!q)
-        abort();
     *q = (struct raise_question){.call.on_reply = on_reply, .bucket = b, .lane = l};
     b->question = q;
     l->raising++;

@@ -210,9 +210,7 @@ struct redis_store *redis_store_new(struct loop *loop,
 
     if (check(options) != STATUS_OK)
         return NULL;
-    s = calloc(1, sizeof(*s));
-    if (!s)
-        abort();
+    s = must(calloc(1, sizeof(*s)));
     s->loop = loop;
     s->options = *options;
     s->port.ops = &ops;

@@ -87,12 +87,6 @@ static void on_sweep(struct timer *timer)
     redis_store_on_lanes_turned(s);
 }
 
-/* In a later turn: the lane is still calling back. */
-void redis_store_lane_gone(struct redis_store *s)
-{
-    timer_arm(&s->loop->timers, &s->sweep, 0);
-}
-
 void redis_store_free_lanes(struct redis_store *s)
 {
     timer_disarm(&s->loop->timers, &s->sweep);
@@ -112,17 +106,12 @@ static void settle_bucket(struct redis_store *s, unsigned bucket)
         redis_route_set(&s->route, bucket, named);
 }
 
-static bool is_missing(const struct redis_store *s)
-{
-    return s->route.reached < s->options.buckets;
-}
-
 static void settle(struct redis_store *s)
 {
     for (unsigned i = 0; i < s->options.buckets; i++)
         settle_bucket(s, i);
     retire_lanes(s);
-    if (is_missing(s))
+    if (s->route.reached < s->options.buckets)
         redis_cluster_map_stale(s->map);
 }
 
@@ -255,7 +244,7 @@ void redis_store_on_elsewhere(struct redis_store *s, unsigned bucket,
     redis_route_set(&s->route, bucket, s->named[bucket]);
 }
 
-void redis_store_lane_lost(struct redis_store *s)
+void redis_store_on_lane_failed(struct redis_store *s)
 {
     if (s->map && !s->is_stopping)
         settle(s);

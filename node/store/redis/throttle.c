@@ -75,12 +75,6 @@ static bool is_news(struct redis_said *last, int64_t now_mono_ms, struct bytes w
     return true;
 }
 
-/* The scripts' own errors begin so. */
-static bool names_what_is_wrong(const struct op *op, const char *error)
-{
-    return op_has(op->verb, TRAIT_FENCED) && !strncmp(error, "DUEQ ", 5);
-}
-
 /* An audit is of one topic, all other ops are of the bucket. */
 static void name_wrong_key(struct redis_throttle *t, int64_t now_mono_ms, const struct op *op,
                            const char *wrong)
@@ -112,7 +106,8 @@ void redis_throttle_error(struct redis_throttle *t, int64_t now_mono_ms, const s
                           const char *error)
 {
     assert(op->bucket < REDIS_MARKS_BUCKETS_MAX);
-    if (names_what_is_wrong(op, error)) {
+    /* The scripts' own errors begin so. */
+    if (op_has(op->verb, TRAIT_FENCED) && !strncmp(error, "DUEQ ", 5)) {
         name_wrong_key(t, now_mono_ms, op, error + 5);
         return;
     }

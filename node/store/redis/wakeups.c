@@ -333,7 +333,7 @@ static void on_stopped(void *arg)
 struct redis_wakeups *redis_wakeups_new(struct loop *loop,
                                         const struct redis_wakeups_options *options)
 {
-    struct redis_wakeups *w = calloc(1, sizeof(*w));
+    struct redis_wakeups *w = must(calloc(1, sizeof(*w)));
     struct redis_link_options link = {
         .name = "wake-up link",
         .address = options->address,
@@ -349,8 +349,6 @@ struct redis_wakeups *redis_wakeups_new(struct loop *loop,
         .arg = w,
     };
 
-    if (!w)
-        abort();
     w->options = *options;
     w->loop = loop;
     list_init(&w->beats);
@@ -447,13 +445,11 @@ static void on_hinted(struct redis_call *call, const redisReply *reply)
 void redis_wakeups_hint(struct redis_wakeups *w, struct redis_link *commands, unsigned bucket,
                         unsigned share, int64_t wait_ms)
 {
-    struct redis_call *call = calloc(1, sizeof(*call));
+    struct redis_call *call = must(calloc(1, sizeof(*call)));
     char text[HINT_BYTES];
     const char *argv[] = {"PUBLISH", w->channel, text};
     size_t lens[] = {7, strlen(w->channel), 0};
 
-    if (!call)
-        abort();
     call->on_reply = on_hinted;
     lens[2] = (size_t)snprintf(text, sizeof(text), ">%u %u %" PRId64, bucket, share, wait_ms);
     redis_link_send(commands, call, 3, argv, lens);

@@ -387,9 +387,7 @@ struct redis_cluster_map *redis_cluster_map_new(struct loop *loop,
         LOG_ERROR("redis", "not addresses of a Redis Cluster: '%s'", options->address);
         return NULL;
     }
-    m = calloc(1, sizeof(*m));
-    if (!m)
-        abort();
+    m = must(calloc(1, sizeof(*m)));
     m->options = *options;
     m->loop = loop;
     m->seeds = seeds;

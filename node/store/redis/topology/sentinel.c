@@ -292,10 +292,9 @@ static struct redis_link *make_listening(struct redis_sentinel_link *l,
 }
 
 /* `options` is borrowed for this call, but for its texts. */
-static void redis_sentinel_link_init(struct redis_sentinel_link *l, struct loop *loop,
-                                     unsigned number,
-                                     const struct redis_sentinel_options *options,
-                                     struct redis_sentinel *owner)
+static void init_link(struct redis_sentinel_link *l, struct loop *loop, unsigned number,
+                      const struct redis_sentinel_options *options,
+                      struct redis_sentinel *owner)
 {
     char address[REDIS_ADDRESS_CHARS];
 
@@ -310,44 +309,6 @@ static void redis_sentinel_link_init(struct redis_sentinel_link *l, struct loop 
     l->address.on_reply = on_address;
     l->asking = make_asking(l, options);
     l->listening = make_listening(l, options);
-}
-
-static void redis_sentinel_link_fini(struct redis_sentinel_link *l)
-{
-    redis_link_free(l->asking);
-    redis_link_free(l->listening);
-}
-
-static void redis_sentinel_link_start(struct redis_sentinel_link *l)
-{
-    redis_link_start(l->asking);
-    redis_link_start(l->listening);
-}
-
-static void redis_sentinel_link_stop(struct redis_sentinel_link *l)
-{
-    l->running = 2;
-    redis_link_stop(l->asking);
-    redis_link_stop(l->listening);
-}
-
-/* No effect where it is asked already, or cannot be reached. */
-static void redis_sentinel_link_ask(struct redis_sentinel_link *l)
-{
-    if (!l->is_awaited && redis_link_is_open(l->asking))
-        ask(l);
-}
-
-/* The word was of use: if the connection is lost, the next one comes at once. */
-static void redis_sentinel_link_settled(struct redis_sentinel_link *l)
-{
-    redis_link_settled(l->asking);
-}
-
-/* Asks on a new connection: the listed name may be that of several Sentinels. */
-static void redis_sentinel_link_renew(struct redis_sentinel_link *l)
-{
-    redis_link_reset(l->asking, "names a master from before the last failover");
 }
 
 /* ---- all of them ---- */
@@ -470,8 +431,9 @@ static void take_word(struct redis_sentinel *s, unsigned number,
     if (s->is_stopping)
         return;
     is_believed = redis_sentinel_view_hear(&s->view, number, word, now(s));
+    /* A word of use: if the connection is lost, the next one comes at once. */
     if (!is_alone(s) || !redis_sentinel_view_differs(&s->view, number))
-        redis_sentinel_link_settled(&s->links[number]);
+        redis_link_settled(s->links[number].asking);
     /* A single Sentinel with too old a word does not keep us from the known master. */
     if (is_believed || is_alone(s))
         tell_master(s);
@@ -527,17 +489,20 @@ static void look_who_differs(struct redis_sentinel *s)
         if (redis_sentinel_view_tell(&s->view, i, now(s)))
             warn(s, i);
     }
-    /* The name may lead to another Sentinel, which knows more. */
+    /* The name may lead to another Sentinel, which knows more: it is looked up anew. */
     if (is_alone(s) && redis_sentinel_view_differs(&s->view, 0))
-        redis_sentinel_link_renew(&s->links[0]);
+        redis_link_reset(s->links[0].asking, "names a master from before the last failover");
 }
 
 /* ---- asking ---- */
 
+/* All that can be reached, and are not asked already. */
 static void ask_all(struct redis_sentinel *s)
 {
-    for (unsigned i = 0; i < s->view.count; i++)
-        redis_sentinel_link_ask(&s->links[i]);
+    for (unsigned i = 0; i < s->view.count; i++) {
+        if (!s->links[i].is_awaited && redis_link_is_open(s->links[i].asking))
+            ask(&s->links[i]);
+    }
 }
 
 static void on_every(struct timer *timer)
@@ -575,17 +540,15 @@ static void take_stop(struct redis_sentinel *s)
 struct redis_sentinel *redis_sentinel_new(struct loop *loop,
                                           const struct redis_sentinel_options *options)
 {
-    struct redis_sentinel *s = calloc(1, sizeof(*s));
+    struct redis_sentinel *s = must(calloc(1, sizeof(*s)));
 
-    if (!s)
-        abort();
     s->options = *options;
     s->loop = loop;
     s->view.count = options->sentinels.count;
     timer_init(&s->every, on_every);
     timer_init(&s->nobody, on_nobody_timer);
     for (unsigned i = 0; i < s->view.count; i++)
-        redis_sentinel_link_init(&s->links[i], loop, i, &s->options, s);
+        init_link(&s->links[i], loop, i, &s->options, s);
     return s;
 }
 
@@ -594,16 +557,20 @@ void redis_sentinel_free(struct redis_sentinel *s)
     if (!s)
         return;
     assert(s->running == 0);
-    for (unsigned i = 0; i < s->view.count; i++)
-        redis_sentinel_link_fini(&s->links[i]);
+    for (unsigned i = 0; i < s->view.count; i++) {
+        redis_link_free(s->links[i].asking);
+        redis_link_free(s->links[i].listening);
+    }
     free(s);
 }
 
 void redis_sentinel_start(struct redis_sentinel *s)
 {
     timer_arm(&s->loop->timers, &s->every, ASK_EVERY_MS);
-    for (unsigned i = 0; i < s->view.count; i++)
-        redis_sentinel_link_start(&s->links[i]);
+    for (unsigned i = 0; i < s->view.count; i++) {
+        redis_link_start(s->links[i].asking);
+        redis_link_start(s->links[i].listening);
+    }
 }
 
 void redis_sentinel_stop(struct redis_sentinel *s)
@@ -612,6 +579,9 @@ void redis_sentinel_stop(struct redis_sentinel *s)
     timer_disarm(&s->loop->timers, &s->every);
     timer_disarm(&s->loop->timers, &s->nobody);
     s->running = s->view.count;
-    for (unsigned i = 0; i < s->view.count; i++)
-        redis_sentinel_link_stop(&s->links[i]);
+    for (unsigned i = 0; i < s->view.count; i++) {
+        s->links[i].running = 2;
+        redis_link_stop(s->links[i].asking);
+        redis_link_stop(s->links[i].listening);
+    }
 }

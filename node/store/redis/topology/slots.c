@@ -212,14 +212,6 @@ enum status redis_map_read(struct redis_map *map, const redisReply *reply,
     return STATUS_OK;
 }
 
-bool redis_map_equal(const struct redis_map *a, const struct redis_map *b)
-{
-    return a->master_count == b->master_count && a->of_meta == b->of_meta &&
-           a->covered == b->covered &&
-           !memcmp(a->of_bucket, b->of_bucket, sizeof(a->of_bucket)) &&
-           !memcmp(a->masters, b->masters, sizeof(a->masters));
-}
-
 /* ---- errors ---- */
 
 static bool has_prefix(const char *text, const char *prefix)

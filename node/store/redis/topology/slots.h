@@ -40,8 +40,6 @@ enum status redis_map_read(struct redis_map *map, const struct redisReply *reply
                            const struct redis_address *asked, unsigned buckets,
                            struct bytes meta_key) MUST_CHECK;
 
-bool redis_map_equal(const struct redis_map *a, const struct redis_map *b);
-
 /* ---- what an error means where keys move ---- */
 
 enum redis_redirect {

@@ -42,7 +42,8 @@ static const char *host_end(const char **host)
     return strchr(end + (*end != '\0'), ':') ? NULL : end;
 }
 
-enum status redis_address_parse_with(const char *text, int port, struct redis_address *address)
+/* `port`: where the text has none. */
+static enum status parse_with(const char *text, int port, struct redis_address *address)
 {
     struct redis_address parsed = {.port = port};
     const char *host = text, *end;
@@ -69,7 +70,7 @@ out:
 
 enum status redis_address_parse(const char *text, struct redis_address *address)
 {
-    return redis_address_parse_with(text, REDIS_PORT, address);
+    return parse_with(text, REDIS_PORT, address);
 }
 
 static enum status parse_item(const char *text, size_t len, int port,
@@ -81,7 +82,7 @@ static enum status parse_item(const char *text, size_t len, int port,
         return STATUS_BAD_CONFIG;
     memcpy(item, text, len);
     item[len] = '\0';
-    return redis_address_parse_with(item, port, address);
+    return parse_with(item, port, address);
 }
 
 enum status redis_address_parse_list(const char *text, int port, struct redis_address *list,

@@ -18,10 +18,6 @@ struct redis_address {
  * that does not fit into a socket's address. */
 enum status redis_address_parse(const char *text, struct redis_address *address) MUST_CHECK;
 
-/* The same, with another port where the text has none. */
-enum status redis_address_parse_with(const char *text, int port,
-                                     struct redis_address *address) MUST_CHECK;
-
 /* Some of them, with commas between; at most `max`. `list` may be written to in any case. */
 enum status redis_address_parse_list(const char *text, int port, struct redis_address *list,
                                      unsigned max, unsigned *count) MUST_CHECK;

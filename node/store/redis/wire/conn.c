@@ -463,12 +463,10 @@ static void make_events(struct redis_conn *c)
 {
     struct event_base *base = c->loop->base;
 
-    c->readable = event_new(base, c->fd, EV_READ | EV_PERSIST, on_readable, c);
-    c->writable = event_new(base, c->fd, EV_WRITE | EV_PERSIST, on_writable, c);
-    c->end_of_turn = evtimer_new(base, on_end_of_turn, c);
-    c->reader = redisReaderCreate();
-    if (!c->readable || !c->writable || !c->end_of_turn || !c->reader)
-        abort();
+    c->readable = must(event_new(base, c->fd, EV_READ | EV_PERSIST, on_readable, c));
+    c->writable = must(event_new(base, c->fd, EV_WRITE | EV_PERSIST, on_writable, c));
+    c->end_of_turn = must(evtimer_new(base, on_end_of_turn, c));
+    c->reader = must(redisReaderCreate());
     redis_replies_attach(c->replies, c->reader);
     event_add(c->writable, NULL);
 }

@@ -81,11 +81,6 @@ static inline void call_pack_end(struct script_call *call, const char *begin)
     call_add(call, begin, (size_t)(call->room + call->used - begin));
 }
 
-static void call_add_text(struct script_call *call, const char *text)
-{
-    call_add(call, text, strlen(text));
-}
-
 __attribute__((format(printf, 2, 3))) static void call_add_format(struct script_call *call,
                                                                   const char *format, ...)
 {
@@ -595,7 +590,7 @@ static void begin(struct script_call *call, const char *text, const char *sha, s
         call_add(call, sha, SCRIPT_SHA_CHARS);
     } else {
         call_add(call, "EVAL", 4);
-        call_add_text(call, text);
+        call_add(call, text, strlen(text));
     }
     call_add_number(call, (int64_t)key_count);
 }

@@ -89,11 +89,6 @@ void redis_target_fini(struct redis_target *t)
     resolve_fini(&t->names);
 }
 
-static bool redis_target_is_known(const struct redis_target *t)
-{
-    return *t->address.host != '\0';
-}
-
 bool redis_target_set(struct redis_target *t, const struct redis_address *address)
 {
     if (redis_address_equal(&t->address, address))
@@ -313,7 +308,7 @@ static void ask(struct redis_link *l)
     l->tried[0] = '\0';
     if (l->options.on_look)
         l->options.on_look(l->options.arg);
-    else if (redis_target_is_known(&l->target))
+    else if (*l->target.address.host)
         look(l);
 }
 
@@ -350,7 +345,7 @@ static void on_timer(struct timer *timer)
 
 struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_options *options)
 {
-    struct redis_link *l = calloc(1, sizeof(*l));
+    struct redis_link *l = must(calloc(1, sizeof(*l)));
     struct redis_conn_events events = {.on_open = on_open,
                                        .on_lost = on_lost,
                                        .on_refused = on_refused,
@@ -360,8 +355,6 @@ struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_opt
                                        .silence_ms = options->silence_ms,
                                        .arg = l};
 
-    if (!l)
-        abort();
     l->options = *options;
     l->loop = loop;
     l->backoff.max_ms = options->backoff_max_ms;

@@ -136,10 +136,8 @@ static void free_answer(void *reply)
 
 struct redis_replies *redis_replies_new(void)
 {
-    struct redis_replies *r = malloc(sizeof(*r));
+    struct redis_replies *r = must(malloc(sizeof(*r)));
 
-    if (!r)
-        abort();
     r->block = block_new(NULL, BLOCK_BYTES);
     if (!r->block)
         abort();
