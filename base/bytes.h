@@ -13,8 +13,8 @@ struct bytes {
     size_t len;
 };
 
-/* Returns `memory`. Aborts when there is none: for our own small objects, not for a size that
- * comes from outside. */
+/* Returns `memory`. Aborts when there is none: a node without memory is of no use, and its
+ * warden starts it anew. Sizes from outside are limited before they come here. */
 static inline void *must(void *memory)
 {
     if (!memory)

@@ -22,7 +22,8 @@ void base64_add(struct buf *out, struct bytes bytes);
 bool base64_decode(struct bytes text, struct bytes *out);
 
 /* A whole number in decimal: digits and nothing else; the same with or without a minus. False:
- * it is none. One beyond the type becomes the type's largest, or minus that. */
+ * it is none, and `number` has no meaning. One beyond the type becomes the type's largest, or
+ * minus that. */
 bool digits_read(struct bytes text, int64_t *number);
 bool number_read(struct bytes text, int64_t *number);
 

@@ -16,11 +16,11 @@
  *     record.c         the text of a znode: lines of "key value"
  *   lead/            a node's way to the lead, and back
  *     session.c        sessions that begin, go on and end; set-ups that are refused
- *     view.c           facts: the znodes as last read, and read again when they change
+ *     view.c           facts: the znodes as last read, and read again when they change; the
+ *                      leader's own, as far as this session owns it
  *     membership.c     joining: the node's own znode; who may campaign, and who could lead now
  *     heartbeat.c      the writes that prove the lease, every T/6
  *     election.c       how a standby tries to become the leader, and finds out whether it is
- *     lead.h           the leader's znode, as far as this session owns it
  *     standby.c        not leading: joining, campaigning, taking up a lead; cut off from Redis
  *     leader.c         leading: stepping down, giving the lead away
  *     failsafe.c       without ZooKeeper: asking the members, and promising

@@ -34,9 +34,7 @@ struct hooks {
 
 static char *copy_of(const char *text)
 {
-    char *copy = must(strdup(text));
-
-    return copy;
+    return must(strdup(text));
 }
 
 static void call_free(struct call *c)

@@ -34,6 +34,9 @@ static const struct advice counts_advice[] = {
     {"unavailable",
      "'dueqctl status' says what the node lacks; 'dueqctl topics --owners' lists "
      "the topics of the buckets that are reached."},
+    {"store_error",
+     "The node's log says why; 'dueqctl topics --owners' lists the topics of the buckets that "
+     "answer."},
     {0}};
 
 struct pages {
@@ -275,7 +278,8 @@ static void warn_of_unreached(const json_t *buckets)
         buf_printf(&text, "%s%" JSON_INTEGER_FORMAT, i ? ", " : "", json_integer_value(bucket));
     }
     if (text.len)
-        ctl_say("the topics of these buckets are missing: %s; 'dueqctl check' says why",
+        ctl_say("the topics of these buckets are missing: %s; 'dueqctl check', or the node's "
+                "log, says why",
                 buf_text(&text));
     buf_fini(&text);
 }

@@ -15,8 +15,8 @@
 #define INPUT_LINE_MAX ((size_t)64 << 20)
 
 static volatile sig_atomic_t caught; /* the signal's number */
-static int ends[2] = {-1, -1};       /* a pipe: a signal that comes just before poll() shows;
--1 without interrupt_catch() */
+static int ends[2] = {-1, -1};       /* a pipe: a signal that comes just before poll() shows; -1
+                                      * without interrupt_catch() */
 
 static void note(int number)
 {

@@ -454,7 +454,7 @@ struct census {
     struct topic_stats total; /* of all topics looked at; the oldest, and the soonest, of all */
     uint64_t topics;          /* about how many there are */
     uint64_t looked_at;       /* topics with a job that were counted */
-    bool is_whole; /* no topic was left out: too many, or its bucket is out of reach */
+    bool is_whole; /* no topic was left out: too many, or its bucket does not answer */
     const struct topic_count *top; /* those with the most live jobs first */
     unsigned top_count;            /* at most QUEUE_CENSUS_TOP_MAX */
 };
@@ -468,7 +468,8 @@ struct census_call {
     void (*on_done)(struct census_call *call);
 
     /* Outputs, valid while on_done runs. OK; else why there is no new one (UNAVAILABLE: not in
-     * time, or the store is away; CANCELLED), and `last` is an older one. */
+     * time, or the store is away; STORE_ERROR: it refuses; CANCELLED), and `last` is an older
+     * one. */
     enum status status;
     const struct census *last; /* NULL: there is none yet */
 

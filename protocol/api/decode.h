@@ -31,7 +31,7 @@ enum status api_count(struct bytes list, const char *what, unsigned *count,
 enum status api_decode_leases(struct bytes object, struct bytes *list, unsigned *count,
                               struct api_why *why) MUST_CHECK;
 
-/* ---- the inputs of an operation, set in `op`, which is zero but for the verb ---- */
+/* ---- the inputs of an operation, set in `op`; its other fields stay as they are ---- */
 
 /* PUSH: BAD_REQUEST, OUT_OF_RANGE or BAD_ID. BAD_ID is for an empty id; the queue checks the
  * id's form. */

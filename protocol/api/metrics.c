@@ -242,8 +242,8 @@ static void write_census(struct metrics_text *t, const struct census *c)
                         "Topics with a job that the job figures are about.");
     metrics_text_whole(t, NULL, c->looked_at);
     metrics_text_family(t, "dueq_census_complete", METRICS_GAUGE,
-                        "1: the job figures are about all topics; 0: there are too many, and "
-                        "some were left out.");
+                        "1: the job figures are about all topics; 0: some were left out, "
+                        "there are too many, or a bucket does not answer.");
     metrics_text_whole(t, NULL, c->is_whole);
     metrics_text_family(t, "dueq_census_age_seconds", METRICS_GAUGE,
                         "How old the job figures are.");

@@ -182,7 +182,7 @@ def test_topics_of_buckets_that_are_not_reached_are_said_to_be_missing():
     done, lines, _ = ask(pages, "topics", "--owners")
     assert lines[1] == "GET /v1/topics?limit=1000&owners=true&cursor=7. HTTP/1.1"
     assert done.code == DONE and done.text.count("\n") == 3
-    assert "these buckets are missing: 3, 4, 9; 'dueqctl check' says why" in done.complaint
+    assert "these buckets are missing: 3, 4, 9; 'dueqctl check', or the node's log" in done.complaint
     done, _, _ = ask(pages, "topics", "--owners", "--json")
     assert done.json()["unreached"] == [3, 4, 9] and done.complaint == ""
 

@@ -135,7 +135,8 @@ static void send_call(struct redis_handshake *h, struct redis_call *call, int ar
     redis_link_send(h->link, call, argc, args, lens);
 }
 
-static void send(struct redis_handshake *h, unsigned what, int argc, const char *const *argv)
+static void send_step(struct redis_handshake *h, unsigned what, int argc,
+                      const char *const *argv)
 {
     send_call(h, next_call(h, what), argc, argv);
 }
@@ -229,7 +230,7 @@ static void ask_setup(struct redis_handshake *h)
 {
     h->setup = (struct redis_setup){.min_replicas = h->options->min_replicas};
     for (unsigned i = 0; i < HANDSHAKE_SETUP_ASKS; i++)
-        send(h, i, asks[i].argc, asks[i].argv);
+        send_step(h, i, asks[i].argc, asks[i].argv);
 }
 
 static bool is_usable(struct redis_handshake *h)
@@ -403,7 +404,7 @@ static void ask_channel(struct redis_handshake *h)
     const char *argv[] = {"PUBLISH", channel, "-"};
 
     snprintf(channel, sizeof(channel), "%s:ready", h->keys.prefix);
-    send(h, 0, 3, argv);
+    send_step(h, 0, 3, argv);
 }
 
 static bool take_channel(struct redis_handshake *h, unsigned what, const redisReply *reply)
@@ -420,7 +421,7 @@ static void ask_scripts(struct redis_handshake *h)
         const char *argv[] = {"SCRIPT", "LOAD", script_text((enum op_verb)verb)};
 
         if (argv[2])
-            send(h, verb, 3, argv);
+            send_step(h, verb, 3, argv);
     }
 }
 
