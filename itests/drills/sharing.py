@@ -7,7 +7,7 @@ from collections import Counter
 
 from drills.hosts.cluster import CLUSTER, Plan
 from drills.rows.row import Row
-from harness.clock import wall_now_ms
+from harness.clock import offset_ms, wall_now_ms
 from harness.wait import wait_until
 from judge.journal import OK, Cancel, Push, now_ms
 
@@ -47,7 +47,7 @@ class SharingRow(Row):
 
 def redis_ms(boot_ms):
     """The same moment on Redis's clock, which is this machine's."""
-    return boot_ms + wall_now_ms() - now_ms()
+    return boot_ms + offset_ms(wall_now_ms, now_ms)
 
 
 class Standstill:

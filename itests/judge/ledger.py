@@ -9,7 +9,7 @@ where a file begins with a copy of another's data, the locks until each is writt
 from collections import defaultdict, namedtuple
 from dataclasses import replace
 
-from harness.clock import wall_now_ms
+from harness.clock import offset_ms, wall_now_ms
 from judge.aof import AofTail
 from judge.history import DUE, HANDED_ON, MOVED, parse_line
 from judge.journal import now_ms
@@ -73,7 +73,7 @@ class _Reader:
 
     def __init__(self, name, directory, dues):
         self._name, self._aof, self._count, self._dues = name, AofTail(directory), 0, dues
-        self._ahead_ms = wall_now_ms() - now_ms()  # of Redis's clock
+        self._ahead_ms = offset_ms(wall_now_ms, now_ms)  # of Redis's clock
 
     def close(self):
         self._aof.close()

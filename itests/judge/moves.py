@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from operator import attrgetter
 
-from harness.clock import redis_now_ms
+from harness.clock import offset_ms, redis_now_ms
 from judge.history import DELIVERED, DUE, RETURNED, TIMED_OUT, parse_line
 from judge.jobs import Violation
 from judge.journal import Delivered, Entry, Move, Push, TakenBack, now_ms
@@ -24,7 +24,7 @@ STOOD_MAX_MS = 3000  # but no more than this
 def read_history(client, names):
     """All moves, hand-overs and what was taken back, as the histories tell, bucket by bucket in
     their order. `names`: how consumers name a node, by its own name."""
-    ahead_ms = redis_now_ms(client) - now_ms()
+    ahead_ms = offset_ms(lambda: redis_now_ms(client), now_ms)
     for key in sorted(client.scan_iter(match="dq:{*}:h", count=1000)):
         bucket = key.decode().split(":")[1]
         for _, members in client.xrange(key):

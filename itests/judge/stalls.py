@@ -10,6 +10,7 @@ import time
 from datetime import datetime
 from pathlib import Path
 
+from harness.clock import offset_ms, wall_now_ms
 from judge.journal import Stall, now_ms
 
 SAMPLE_S = 0.1  # short, so that waits for a processor explain only the stall they belong to
@@ -21,7 +22,7 @@ def told_stalls(node, log, wall_ms=None):
     """Of a node's log, which tells the wall clock's time. `wall_ms`: what that is at the boot
     clock's zero; None: by the clocks of now."""
     if wall_ms is None:
-        wall_ms = time.time() * 1000 - now_ms()
+        wall_ms = offset_ms(wall_now_ms, now_ms)
     return [Stall(node, datetime.fromisoformat(when.replace("Z", "+00:00")).timestamp() * 1000
                   - wall_ms, int(ms), bool(worker), bool(loop))
             for when, loop, worker, ms in TOLD.findall(log)]
