@@ -62,9 +62,7 @@ struct bytes peer_name(struct connection *c)
     if (!c->peer) {
         buf_printf(&name, "%s ", c->kind->name);
         print_address(c, &name);
-        c->peer = strdup(buf_text(&name));
-        if (!c->peer)
-            abort();
+        c->peer = must(strdup(buf_text(&name)));
         buf_fini(&name);
     }
     return bytes_of_text(c->peer);
@@ -129,9 +127,7 @@ struct peer *peers_join(struct port_peers *peers, int fd)
             return peer;
         }
     }
-    peer = calloc(1, sizeof(*peer));
-    if (!peer)
-        abort();
+    peer = must(calloc(1, sizeof(*peer)));
     peer->joined = 1;
     peer->network = network;
     list_append(slot, &peer->link);

@@ -234,9 +234,7 @@ void port_send(struct port_client *c, struct bytes reply, struct delivery *d)
     connection_send(&c->connection, reply);
     if (settle(c, end, d))
         return;
-    u = malloc(sizeof(*u));
-    if (!u)
-        abort();
+    u = must(malloc(sizeof(*u)));
     *u = (struct unacked){.end = end, .delivery = d};
     list_append(&c->unacked, &u->link);
     connection_await_ack(&c->connection);

@@ -268,9 +268,7 @@ static const char *read_pop(struct gmq_call *call, struct bytes topics)
         return "topics is empty";
     if (count > QUEUE_TOPICS_PER_POP_MAX)
         return "out_of_range: more than 64 topics in one Pop";
-    call->topics = calloc(count, sizeof(*call->topics));
-    if (!call->topics)
-        abort();
+    call->topics = must(calloc(count, sizeof(*call->topics)));
     if (json_kind_of(topics) != JSON_KIND_LIST)
         return add_topic(call, topics);
     while (!refusal && json_walk_element(&list, &topic))

@@ -62,10 +62,8 @@ struct request {
 /* Takes the call over, with a copy of what it needs from its frame. */
 static struct request *request_new(struct gmq_client *client, struct gmq_call *call)
 {
-    struct request *r = malloc(sizeof(*r) + gmq_call_bytes(call));
+    struct request *r = must(malloc(sizeof(*r) + gmq_call_bytes(call)));
 
-    if (!r)
-        abort();
     r->call = *call;
     gmq_call_move(&r->call, r->text);
     r->client = client;
@@ -393,9 +391,7 @@ static void on_client(struct port *p, int fd, struct peer *peer, enum port_admis
         reject(g, fd, admission);
         return;
     }
-    client = calloc(1, sizeof(*client));
-    if (!client)
-        abort();
+    client = must(calloc(1, sizeof(*client)));
     client->gmq = g;
     timer_init(&client->arrival, on_arrival_late);
     list_init(&client->waiting);
@@ -444,10 +440,8 @@ static const struct port_ops ops = {
 struct port *gmq_new(const struct gmq_options *options, struct loop *loop, struct queue *queue,
                      int listen_fd)
 {
-    struct gmq *g = calloc(1, sizeof(*g));
+    struct gmq *g = must(calloc(1, sizeof(*g)));
 
-    if (!g)
-        abort();
     g->port.kind = (struct connection_kind){
         .on_input = on_input,
         .on_end = on_end,

@@ -14,9 +14,7 @@
 void *exchange_keep(struct exchange *x, size_t bytes)
 {
     free(x->handler);
-    x->handler = malloc(bytes);
-    if (!x->handler)
-        abort();
+    x->handler = must(malloc(bytes));
     return x->handler;
 }
 

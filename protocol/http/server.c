@@ -104,10 +104,8 @@ static void unhold(struct http_client *client)
 
 struct http_request *http_request_begin(struct http_client *client, struct bytes head)
 {
-    struct http_request *r = malloc(sizeof(*r) + head.len);
+    struct http_request *r = must(malloc(sizeof(*r) + head.len));
 
-    if (!r)
-        abort();
     memset(r, 0, sizeof(*r));
     if (head.len)
         memcpy(r->head, head.at, head.len);
@@ -450,10 +448,8 @@ static void on_client(struct port *p, int fd, struct peer *peer, enum port_admis
     static const uint8_t errors[] = {[PORT_IS_FULL] = HTTP_ERROR_FULL,
                                      [PORT_IS_FULL_FOR_ADDRESS] = HTTP_ERROR_FULL_FOR_ADDRESS};
     struct http *h = CONTAINER_OF(p, struct http, port);
-    struct http_client *client = calloc(1, sizeof(*client));
+    struct http_client *client = must(calloc(1, sizeof(*client)));
 
-    if (!client)
-        abort();
     list_init(&client->excess_link);
     if (admission != PORT_ADMITS) {
         client->excess = errors[admission];
@@ -505,10 +501,8 @@ static void choose_id_prefix(struct http *h)
 struct http *http_new(const struct http_app *app, void *arg, const struct http_options *options,
                       struct loop *loop, struct queue *queue, int listen_fd)
 {
-    struct http *h = calloc(1, sizeof(*h));
+    struct http *h = must(calloc(1, sizeof(*h)));
 
-    if (!h)
-        abort();
     h->app = app;
     h->arg = arg;
     h->ops = (struct port_ops){
