@@ -119,7 +119,7 @@ static void answer(struct census_call *call, enum status status)
     call->last = find_last(cs);
     cs->count--;
     call->on_done(call);
-    core->on_end(core);
+    core_note_end(core);
 }
 
 static void on_time_over(struct timer *timer)

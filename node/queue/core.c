@@ -25,7 +25,7 @@ static void answer(struct core *core, struct op *op)
     count(&core->stats, op);
     op->on_done = op->answer;
     op->on_done(op);
-    core->on_end(core);
+    core_note_end(core);
 }
 
 static void on_stored(struct op *op)
@@ -57,6 +57,12 @@ void core_send(struct core *core, struct op *op)
     core->leading += op_leads(op);
     core->before(core, op);
     store_submit(core->store, op);
+}
+
+void core_note_end(struct core *core)
+{
+    if (core->on_end)
+        core->on_end(core);
 }
 
 void core_abandon(struct core *core, struct op *op)

@@ -35,7 +35,7 @@ struct core {
     void *may_act_arg;
 
     /* For engine.c. before: an operation is about to go to the store. after: it is back, and
-     * its sender is told next. on_end: something has ended; called last. */
+     * its sender is told next. on_end: see core_note_end(); NULL until the queue stops. */
     void (*before)(struct core *core, const struct op *op);
     void (*after)(struct core *core, const struct op *op);
     void (*on_end)(struct core *core);
@@ -61,6 +61,9 @@ bool core_may_act(const struct core *core);
 void core_refuse(struct core *core, struct op *op, enum status status);
 
 unsigned core_bucket_of(const struct core *core, struct bytes topic);
+
+/* What a stop waits for has ended. To be called last: the queue may stop. */
+void core_note_end(struct core *core);
 
 /* Nothing in flight, nothing to be answered? */
 bool core_is_idle(const struct core *core);

@@ -221,6 +221,7 @@ void queue_stop(struct queue *q, void (*on_stopped)(void *arg), void *arg)
     enter_lifecycle(q, LIFECYCLE_STOPPING);
     q->life.on_stopped = on_stopped;
     q->life.stopped_arg = arg;
+    q->core.on_end = on_end;
     take_nothing_new(q);
     engine_check_stopped(q);
 }
@@ -338,7 +339,6 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     core_init(&q->core, options, store, timers);
     q->core.before = before_send;
     q->core.after = after_answer;
-    q->core.on_end = on_end;
     timer_init(&q->life.stopped, on_idle);
     leadership_init(&q->leadership, &q->core);
     q->leadership.on_open = on_open;

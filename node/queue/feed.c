@@ -134,7 +134,7 @@ static void answer(struct follow *f, enum status status)
     if (--feed->count == 0 && feed->ring)
         timer_arm(core->timers, &feed->forget, KEEP_MS);
     f->on_done(f);
-    core->on_end(core);
+    core_note_end(core);
 }
 
 static void on_time_over(struct timer *timer)

@@ -380,7 +380,7 @@ static void tell_refused(struct later *refused, struct list *link)
     struct trace *trace = CONTAINER_OF(link, struct trace, link);
 
     trace->on_done(trace);
-    core->on_end(core);
+    core_note_end(core);
 }
 
 /* ---- page after page ---- */
@@ -458,7 +458,7 @@ static void on_rested(struct timer *timer)
         return;
     }
     end(trace, STATUS_CANCELLED);
-    core->on_end(core);
+    core_note_end(core);
 }
 
 static void rest(struct trace *trace)

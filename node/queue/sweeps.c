@@ -22,7 +22,7 @@ static void tell_refused(struct later *refused, struct list *link)
     struct sweep *sweep = CONTAINER_OF(link, struct sweep, link);
 
     sweep->on_done(sweep);
-    core->on_end(core);
+    core_note_end(core);
 }
 
 /* ---- state after state ---- */
@@ -126,7 +126,7 @@ static void on_rested(struct timer *timer)
         return;
     }
     end(sweep, STATUS_CANCELLED);
-    core->on_end(core);
+    core_note_end(core);
 }
 
 static void rest(struct sweep *sweep)

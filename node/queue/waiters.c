@@ -131,7 +131,7 @@ static void tell_over(struct later *later, struct list *link)
     struct pop *pop = CONTAINER_OF(link, struct pop, link);
 
     call_back(w, pop, pop->status);
-    w->core->on_end(w->core);
+    core_note_end(w->core);
 }
 
 /* May the pop end without a job? Not while it has time, or a topic it has not tried. For a

@@ -210,43 +210,50 @@ enum http_error body_take(struct body *b, struct bytes input, size_t *used,
 
 /* ---- head: bytes ---- */
 
-static bool is_token_char(unsigned char c)
+/* Of a token (RFC 9110, 5.6.2), of a request's id, and of a name or an address with its port:
+ * besides letters and digits. */
+static const char token_marks[] = "!#$%&'*+-.^_`|~";
+static const char id_marks[] = "-_.:";
+static const char host_marks[] = "-._~%!$&'()*+;=:[]";
+
+/* How many bytes from the first on are letters, digits or `marks`. */
+static size_t span(struct bytes bytes, const char *marks)
 {
-    return isalnum(c) || (c && strchr("!#$%&'*+-.^_`|~", c));
+    size_t n = 0;
+
+    while (n < bytes.len && bytes.at[n] &&
+           (isalnum((unsigned char)bytes.at[n]) || strchr(marks, bytes.at[n])))
+        n++;
+    return n;
 }
 
-static bool is_visible(unsigned char c)
+static bool consists_of(struct bytes bytes, const char *marks)
 {
-    return c > ' ' && c < 0x7f;
-}
-
-static bool is_text(unsigned char c)
-{
-    return c == '\t' || (c >= ' ' && c != 0x7f);
-}
-
-static bool is_id_char(unsigned char c)
-{
-    return isalnum(c) || (c && strchr("-_.:", c));
-}
-
-/* A character of a name or an address, or of its port. */
-static bool is_host_char(unsigned char c)
-{
-    return isalnum(c) || (c && strchr("-._~%!$&'()*+;=:[]", c));
-}
-
-static bool consists_of(struct bytes bytes, bool (*is_fine)(unsigned char c))
-{
-    for (size_t i = 0; i < bytes.len; i++)
-        if (!is_fine((unsigned char)bytes.at[i]))
-            return false;
-    return true;
+    return span(bytes, marks) == bytes.len;
 }
 
 static bool is_token(struct bytes bytes)
 {
-    return bytes.len && consists_of(bytes, is_token_char);
+    return bytes.len && consists_of(bytes, token_marks);
+}
+
+static bool is_visible(struct bytes bytes)
+{
+    for (size_t i = 0; i < bytes.len; i++)
+        if (bytes.at[i] <= ' ' || bytes.at[i] >= 0x7f)
+            return false;
+    return true;
+}
+
+static bool is_text(struct bytes bytes)
+{
+    for (size_t i = 0; i < bytes.len; i++) {
+        unsigned char c = (unsigned char)bytes.at[i];
+
+        if ((c < ' ' && c != '\t') || c == 0x7f)
+            return false;
+    }
+    return true;
 }
 
 static bool begins_with(struct bytes bytes, struct bytes start)
@@ -287,7 +294,7 @@ static bool cut(struct bytes *rest, char c, struct bytes *front)
 static bool skip_host(struct bytes *target, struct bytes *root)
 {
     struct bytes host;
-    size_t len = 0;
+    size_t len;
 
     if (begins_with(*target, BYTES("http://")))
         host = behind(*target, 7);
@@ -295,8 +302,7 @@ static bool skip_host(struct bytes *target, struct bytes *root)
         host = behind(*target, 8);
     else
         return false;
-    while (len < host.len && is_host_char(host.at[len]))
-        len++;
+    len = span(host, host_marks);
     *root = bytes_of(host.at - 1, 1);
     *target = behind(host, len);
     return len && (!target->len || target->at[0] == '/' || target->at[0] == '?');
@@ -306,7 +312,7 @@ static bool parse_target(struct bytes target, struct head *h)
 {
     struct bytes root = BYTES("");
 
-    if (!target.len || !consists_of(target, is_visible))
+    if (!target.len || !is_visible(target))
         return false;
     if (target.at[0] != '/' && !skip_host(&target, &root))
         return false;
@@ -398,7 +404,7 @@ static enum http_error take_expect(struct bytes value, struct head *h)
 
 static enum http_error take_host(struct bytes value, struct head *h)
 {
-    if (h->host.at || !value.len || !consists_of(value, is_host_char))
+    if (h->host.at || !value.len || !consists_of(value, host_marks))
         return HTTP_ERROR_NO_HOST;
     h->host = value;
     return HTTP_ERROR_NONE;
@@ -418,7 +424,7 @@ static enum http_error take_fetch_site(struct bytes value, struct head *h)
 
 static enum http_error take_request_id(struct bytes value, struct head *h)
 {
-    if (value.len <= REQUEST_ID_MAX && consists_of(value, is_id_char))
+    if (value.len <= REQUEST_ID_MAX && consists_of(value, id_marks))
         h->request_id = value;
     return HTTP_ERROR_NONE;
 }
@@ -437,7 +443,7 @@ static enum http_error parse_field(struct bytes line, struct head *h)
 {
     struct bytes name;
 
-    if (!cut(&line, ':', &name) || !is_token(name) || !consists_of(line, is_text))
+    if (!cut(&line, ':', &name) || !is_token(name) || !is_text(line))
         return HTTP_ERROR_FIELD;
     for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
         if (is_word(name, fields[i].name))

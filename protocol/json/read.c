@@ -173,17 +173,18 @@ static enum json_fault check_member(struct reader *r)
     return skip_mark(r, ':') ? check_value(r) : JSON_FAULT_SYNTAX;
 }
 
-static enum json_fault check_items(struct reader *r, unsigned char close,
-                                   enum json_fault (*check_item)(struct reader *r))
+static enum json_fault check_items(struct reader *r)
 {
     enum json_fault fault = JSON_FAULT_NONE;
+    bool is_object = *r->at == '{';
+    unsigned char close = is_object ? '}' : ']';
 
     r->at++;
     skip_space(r);
     if (skip_mark(r, close))
         return JSON_FAULT_NONE;
     do {
-        fault = check_item(r);
+        fault = is_object ? check_member(r) : check_value(r);
         skip_space(r);
     } while (fault == JSON_FAULT_NONE && skip_mark(r, ','));
     if (fault == JSON_FAULT_NONE && !skip_mark(r, close))
@@ -198,8 +199,7 @@ static enum json_fault check_nested(struct reader *r)
     if (r->depth == JSON_DEPTH_MAX)
         return JSON_FAULT_DEPTH;
     r->depth++;
-    fault =
-        *r->at == '{' ? check_items(r, '}', check_member) : check_items(r, ']', check_value);
+    fault = check_items(r);
     r->depth--;
     return fault;
 }

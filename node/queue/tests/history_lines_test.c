@@ -50,10 +50,6 @@ static void nothing_of_op(struct core *core, const struct op *op)
 {
 }
 
-static void nothing(struct core *core)
-{
-}
-
 /* A history of its own, because a store that holds its answers back gives no cause for lines.
  */
 static struct {
@@ -68,7 +64,6 @@ static void begin_own(void)
     own.options = with_history();
     core_init(&own.core, &own.options, memory_store_port(f.ms), &f.timers);
     own.core.before = own.core.after = nothing_of_op;
-    own.core.on_end = nothing;
     settings_cache_init(&own.settings, &own.core);
     history_init(&own.history, &own.core, &own.settings);
 }
