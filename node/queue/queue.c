@@ -347,7 +347,7 @@ void queue_submit(struct queue *q, struct op *op)
     if (op_is_of_a_topic(op))
         op->bucket = core_bucket_of(&q->core, op->topic);
     if (op->verb == OP_PUSH)
-        pushes_send(&q->settings, op);
+        settings_send_push(&q->settings, op);
     else
         core_send(&q->core, op);
 }

@@ -232,7 +232,7 @@ static void read_first(struct settings_cache *cache, struct op *push)
     core_send(cache->core, &early->read);
 }
 
-void pushes_send(struct settings_cache *cache, struct op *push)
+void settings_send_push(struct settings_cache *cache, struct op *push)
 {
     if (!cache->is_read[push->bucket] && ~push->in.push.given & LEFT_TO_THE_TOPIC)
         read_first(cache, push);

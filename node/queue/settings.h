@@ -24,7 +24,7 @@ struct op;
 struct settings_cache;
 
 /* `push` is a checked PUSH, its bucket is set. */
-void pushes_send(struct settings_cache *cache, struct op *push);
+void settings_send_push(struct settings_cache *cache, struct op *push);
 
 /* Reads Redis's rows of settings into the cache, and hears when they change.
  *

@@ -70,9 +70,9 @@ void connection_pause_or_resume(struct connection *c)
     if (c->state != CONNECTION_OPEN || is_full == c->is_paused)
         return;
     c->is_paused = is_full;
-    if (c->is_deaf)
+    if (c->is_read_disabled)
         event_add(c->readable, NULL);
-    c->is_deaf = false;
+    c->is_read_disabled = false;
 }
 
 static void on_hangup(struct connection *c);
@@ -135,9 +135,9 @@ void connection_forget_hangup(struct connection *c)
 
 /* Something came while the connection is paused: input that has to wait, or the end. Most
  * clients wait for their replies, so this is rare, and a pause alone costs nothing. */
-static void turn_deaf(struct connection *c)
+static void disable_read(struct connection *c)
 {
-    c->is_deaf = true;
+    c->is_read_disabled = true;
     event_del(c->readable);
     if (!c->is_watched && !c->saw_end)
         c->is_watched = watch_hangup(c);
@@ -188,7 +188,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 
     loop_touch(c->kind->loop);
     if (c->is_paused) {
-        turn_deaf(c);
+        disable_read(c);
         connection_ask_for_ack(c);
         return;
     }

@@ -200,7 +200,7 @@ static void a_client_that_has_ended_its_side_gets_more_replies_than_fit_at_once(
 
 /* ---- limits ---- */
 
-static void a_lower_limit_of_pipelined_requests_makes_no_client_deaf(void **state)
+static void a_lower_limit_of_pipelined_requests_stops_no_client(void **state)
 {
     struct fixture *f = *state;
     struct client c = connect_client(f);
@@ -571,7 +571,7 @@ int main(void)
         gmq_test(a_consumer_that_leaves_with_its_pipeline_full_costs_no_job),
         gmq_test(a_client_that_has_ended_its_side_gets_its_replies),
         gmq_test(a_client_that_has_ended_its_side_gets_more_replies_than_fit_at_once),
-        gmq_test(a_lower_limit_of_pipelined_requests_makes_no_client_deaf),
+        gmq_test(a_lower_limit_of_pipelined_requests_stops_no_client),
         gmq_test(turns_clients_away_when_there_are_too_many),
         gmq_test(one_address_has_no_more_places_than_its_limit),
         gmq_test(a_request_has_its_time_to_arrive),
