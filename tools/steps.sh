@@ -91,18 +91,23 @@ tell_of_ended() {
 
 await() { # NAME: of a step beside others, until it has been told of
     if runs_beside "$1"; then
-        hurry "${beside_pid[$1]}"
         tick "$1" "$(log_of "$1")" &
         ticker=$!
-        while runs_beside "$1"; do sleep 0.2; done
+        while runs_beside "$1"; do
+            hurry
+            sleep 1
+        done
         stop_ticker
     fi
     tell_of_ended
 }
 
-hurry() { # GROUP of processes: no longer only when the processor is idle
+# No longer only when the processor is idle: what is awaited, and what that waits for. Again and
+# again, because a step that begins meanwhile begins as the others did.
+hurry() {
     local pid
-    for pid in $(cat /proc/[0-9]*/stat 2>/dev/null | awk -v group="$1" '$5 == group {print $1}'); do
+    for pid in $(ps -e -o pid= -o pgid= -o cls= | awk -v groups=" ${beside_pid[*]} " \
+        '$3 == "IDL" && index(groups, " " $2 " ") {print $1}'); do
         chrt --other --pid 0 "$pid" 2>/dev/null || true # it has ended since
     done
 }
