@@ -102,12 +102,19 @@ await() { # NAME: of a step beside others, until it has been told of
     tell_of_ended
 }
 
-# No longer only when the processor is idle: what is awaited, and what that waits for. Again and
-# again, because a step that begins meanwhile begins as the others did.
+# No longer only when the processor is idle: what is awaited, what that waits for, and all that
+# these have started (ninja's compilers are in groups of their own). Again and again, because a
+# step that begins meanwhile begins as the others did.
 hurry() {
     local pid
-    for pid in $(ps -e -o pid= -o pgid= -o cls= | awk -v groups=" ${beside_pid[*]} " \
-        '$3 == "IDL" && index(groups, " " $2 " ") {print $1}'); do
+    for pid in $(ps -e -o pid= -o ppid= -o cls= | awk -v steps=" ${beside_pid[*]} " '
+        {parent[$1] = $2; class[$1] = $3}
+        END {
+            for (pid in parent) {
+                for (at = pid; at in parent && !index(steps, " " at " "); at = parent[at]) {}
+                if (at in parent && class[pid] == "IDL") print pid
+            }
+        }'); do
         chrt --other --pid 0 "$pid" 2>/dev/null || true # it has ended since
     done
 }
