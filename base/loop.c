@@ -10,7 +10,6 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "base/list.h"
 #include "base/log.h"
 
 #define STALL_MS 10
@@ -82,6 +81,48 @@ static void on_alarm(evutil_socket_t fd, short what, void *arg)
     run_timers(l);
 }
 
+/* ---- the end of a turn ---- */
+
+/* What runs may ask for more, of an earlier phase, too. */
+static void on_end_of_turn(evutil_socket_t fd, short what, void *arg)
+{
+    struct loop *l = arg;
+    unsigned phase = 0;
+
+    while (phase < TURN_PHASES) {
+        struct list *link = list_pop(&l->ends[phase]);
+
+        phase = link ? 0 : phase + 1;
+        if (link) {
+            struct turn_end *end = CONTAINER_OF(link, struct turn_end, link);
+
+            end->run(end);
+        }
+    }
+}
+
+void turn_end_init(struct turn_end *end, enum turn_phase phase,
+                   void (*run)(struct turn_end *end))
+{
+    *end = (struct turn_end){.phase = phase, .run = run};
+    list_init(&end->link);
+}
+
+void turn_end_ask(struct turn_end *end, struct loop *l)
+{
+    if (list_is_linked(&end->link))
+        return;
+    list_append(&l->ends[end->phase], &end->link);
+    event_active(l->end, EV_TIMEOUT, 0);
+}
+
+void turn_end_cancel(struct turn_end *end)
+{
+    list_remove(&end->link);
+}
+
+/* ---- the loop ---- */
+
 static void on_libevent_log(int severity, const char *message)
 {
     static const enum log_level levels[] = {LEVEL_DEBUG, LEVEL_INFO, LEVEL_WARN, LEVEL_ERROR};
@@ -106,8 +147,11 @@ struct loop *loop_new(void)
     /* Edge-triggered: timer_fd need not be read. */
     l->alarm = event_new(l->base, l->timer_fd, EV_READ | EV_PERSIST | EV_ET, on_alarm, l);
     l->soon = evtimer_new(l->base, on_soon, l);
-    if (!l->alarm || !l->soon)
+    l->end = evtimer_new(l->base, on_end_of_turn, l);
+    if (!l->alarm || !l->soon || !l->end)
         abort();
+    for (unsigned i = 0; i < TURN_PHASES; i++)
+        list_init(&l->ends[i]);
     event_add(l->alarm, NULL);
     return l;
 }
@@ -118,6 +162,7 @@ void loop_free(struct loop *l)
         return;
     event_free(l->alarm);
     event_free(l->soon);
+    event_free(l->end);
     close(l->timer_fd);
     event_base_free(l->base);
     timers_fini(&l->timers);

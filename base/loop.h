@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "base/list.h"
 #include "base/timer.h"
 
 #define LOOP_STALL_TOLD_MS 500 /* a stall at least this long is logged */
@@ -16,11 +17,24 @@
 struct event;
 struct event_base;
 
+/* What is done at the end of a turn: when the descriptors that were ready have been served.
+ * First what the turn has gathered is sent, then what it has sent is written. */
+enum turn_phase { TURN_SEND, TURN_WRITE, TURN_PHASES };
+
+/* The caller embeds it. */
+struct turn_end {
+    struct list link;
+    enum turn_phase phase;
+    void (*run)(struct turn_end *end);
+};
+
 struct loop {
     struct timers timers; /* first: the loop is found from its timers */
     struct event_base *base;
     struct event *alarm; /* of timer_fd, which fires when the first timer is due */
     struct event *soon;  /* fires in the next turn, for a timer that is due already */
+    struct event *end;   /* never in the kernel: made active by hand */
+    struct list ends[TURN_PHASES];
     int timer_fd;
     int64_t alarm_mono_ms; /* what timer_fd is set to; 0: nothing */
 
@@ -44,5 +58,14 @@ void loop_stop(struct loop *l);
 
 /* Brings timers_now() up to date: call first in every descriptor callback. */
 void loop_touch(struct loop *l);
+
+void turn_end_init(struct turn_end *end, enum turn_phase phase,
+                   void (*run)(struct turn_end *end));
+
+/* Runs it once, at the end of this turn; harmless twice. */
+void turn_end_ask(struct turn_end *end, struct loop *l);
+
+/* Harmless where it was not asked for. */
+void turn_end_cancel(struct turn_end *end);
 
 #endif

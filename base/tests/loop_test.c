@@ -195,6 +195,72 @@ static void a_turn_that_is_a_little_late_says_nothing(void **state)
     assert_true((*said != '\0') == (l->stall_max_ms >= LOOP_STALL_TOLD_MS));
 }
 
+/* ---- the end of a turn ---- */
+
+struct at_end {
+    struct turn_end end;
+    struct loop *loop;
+    struct at_end *asks; /* for this one, when it runs */
+    unsigned runs, nth;
+};
+
+static unsigned ends_run;
+
+static void on_end(struct turn_end *end)
+{
+    struct at_end *a = CONTAINER_OF(end, struct at_end, end);
+
+    a->runs++;
+    a->nth = ++ends_run;
+    if (a->asks)
+        turn_end_ask(&a->asks->end, a->loop);
+    a->asks = NULL;
+}
+
+static void at_end_init(struct at_end *a, struct loop *l, enum turn_phase phase)
+{
+    *a = (struct at_end){.loop = l};
+    turn_end_init(&a->end, phase, on_end);
+}
+
+static void what_is_sent_goes_before_what_is_written(void **state)
+{
+    struct loop *l = *state;
+    struct at_end write, send, late;
+
+    ends_run = 0;
+    at_end_init(&write, l, TURN_WRITE);
+    at_end_init(&send, l, TURN_SEND);
+    at_end_init(&late, l, TURN_SEND);
+    turn_end_ask(&write.end, l);
+    turn_end_ask(&send.end, l);
+    turn_end_ask(&send.end, l); /* harmless */
+    write.asks = &late;
+    late.asks = &write;
+    event_base_loop(l->base, EVLOOP_NONBLOCK);
+    assert_int_equal(send.runs, 1);
+    assert_int_equal(send.nth, 1);
+    assert_int_equal(late.nth, 3);
+    assert_int_equal(write.runs, 2);
+    assert_int_equal(write.nth, 4);
+}
+
+static void what_is_cancelled_does_not_run(void **state)
+{
+    struct loop *l = *state;
+    struct at_end a, b;
+
+    at_end_init(&a, l, TURN_WRITE);
+    at_end_init(&b, l, TURN_WRITE);
+    turn_end_cancel(&a.end); /* harmless */
+    turn_end_ask(&a.end, l);
+    turn_end_ask(&b.end, l);
+    turn_end_cancel(&a.end);
+    event_base_loop(l->base, EVLOOP_NONBLOCK);
+    assert_int_equal(a.runs, 0);
+    assert_int_equal(b.runs, 1);
+}
+
 #define ON_A_NEW_LOOP(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -209,6 +275,8 @@ int main(void)
         ON_A_NEW_LOOP(a_process_that_stood_still_says_so),
         ON_A_NEW_LOOP(the_owner_of_a_loop_hears_that_it_stood_still),
         ON_A_NEW_LOOP(a_turn_that_is_a_little_late_says_nothing),
+        ON_A_NEW_LOOP(what_is_sent_goes_before_what_is_written),
+        ON_A_NEW_LOOP(what_is_cancelled_does_not_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

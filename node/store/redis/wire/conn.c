@@ -159,7 +159,7 @@ void redis_conn_close(struct redis_conn *c)
         return;
     event_free(c->readable);
     event_free(c->writable);
-    event_free(c->end_of_turn);
+    turn_end_cancel(&c->end_of_turn);
     close(c->fd);
     c->fd = -1;
     c->is_connected = false;
@@ -313,9 +313,9 @@ static void flush(struct redis_conn *c)
     }
 }
 
-static void on_end_of_turn(evutil_socket_t fd, short what, void *arg)
+static void on_end_of_turn(struct turn_end *end)
 {
-    struct redis_conn *c = arg;
+    struct redis_conn *c = CONTAINER_OF(end, struct redis_conn, end_of_turn);
 
     if (c->written < c->out.len && !c->is_full)
         flush(c);
@@ -326,7 +326,7 @@ static void send_command(struct redis_conn *c, int argc, const char *const *argv
 {
     redis_command_write(&c->out, argc, argv, lens);
     if (!c->is_full)
-        event_active(c->end_of_turn, EV_TIMEOUT, 0);
+        turn_end_ask(&c->end_of_turn, c->loop);
 }
 
 void redis_conn_send(struct redis_conn *c, struct redis_call *call, int argc,
@@ -465,7 +465,7 @@ static void make_events(struct redis_conn *c)
 
     c->readable = must(event_new(base, c->fd, EV_READ | EV_PERSIST, on_readable, c));
     c->writable = must(event_new(base, c->fd, EV_WRITE | EV_PERSIST, on_writable, c));
-    c->end_of_turn = must(evtimer_new(base, on_end_of_turn, c));
+    turn_end_init(&c->end_of_turn, TURN_WRITE, on_end_of_turn);
     c->reader = must(redisReaderCreate());
     redis_replies_attach(c->replies, c->reader);
     event_add(c->writable, NULL);

@@ -105,10 +105,10 @@ struct redis_conn {
     int fd; /* -1: it is closed, or lost */
     struct event *readable;
     struct event *writable;
-    struct event *end_of_turn; /* never in the kernel: made active by hand */
-    int64_t heard_mono_ms;     /* when Redis last sent bytes, or the connection was made */
-    bool is_full;              /* the socket takes no more at present */
-    bool is_reading;           /* the reader is in use */
+    struct turn_end end_of_turn;
+    int64_t heard_mono_ms; /* when Redis last sent bytes, or the connection was made */
+    bool is_full;          /* the socket takes no more at present */
+    bool is_reading;       /* the reader is in use */
     struct redisReader *reader;
     struct redis_replies *replies;
     struct buf out; /* from `written` on it is still to be written */
