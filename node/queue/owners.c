@@ -206,6 +206,7 @@ static void send_ack(struct id_ack *ack)
         .verb = OP_ACK,
         .client = ack->client,
         .on_done = on_acked,
+        .is_alone = ack->is_alone,
         .topic = bytes_of(search->topic, search->topic_len),
         .id = ack->id,
         .in.lease.stamp = search->stamp,

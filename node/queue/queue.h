@@ -256,6 +256,7 @@ struct pop {
     int64_t wait_ms;      /* 0: do not wait */
     bool id_only;         /* the consumer will acknowledge by id alone: see queue_ack_by_id */
     uint64_t holder;      /* with id_only: the consumer's number, unique in this process */
+    bool is_alone;        /* as in struct op */
     bool has_ttr;         /* ttr_ms counts for what it gets, instead of the jobs' own */
     int64_t ttr_ms;       /* 0: the jobs are done with their delivery */
     struct bytes client;  /* who it is, for people; may be empty; borrowed until on_done */
@@ -310,6 +311,7 @@ void queue_left_open(struct queue *q, struct delivery *d); /* nobody can tell: t
 struct id_ack {
     struct bytes id;     /* borrowed until on_done */
     uint64_t holder;     /* as in struct pop */
+    bool is_alone;       /* as in struct op */
     struct bytes client; /* the same; for the history */
     void (*on_done)(struct id_ack *ack);
 

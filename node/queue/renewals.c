@@ -165,6 +165,7 @@ static void batch_send(struct batch *b)
     b->op.in.leases.items = b->leases;
     b->op.in.leases.count = b->count;
     b->op.on_done = on_done;
+    b->op.is_alone = true; /* a lease that is acknowledged meanwhile is not in it, or stale */
     core_send(b->batches->core, &b->op);
 }
 
@@ -281,6 +282,7 @@ static void send_renewal(struct renewals *rs, struct renewal *r)
     r->sent = renewal_op_new(r);
     r->sent->renewals = rs;
     r->sent->op.on_done = on_renewed;
+    r->sent->op.is_alone = true; /* behind an acknowledgement it changes nothing */
     core_send(rs->core, &r->sent->op);
 }
 

@@ -239,6 +239,7 @@ static void fill_in(struct scanned_bucket *b)
     b->op.in.scan.history_bytes = core->options.history_bytes;
     b->op.in.scan.share = NULL;
     b->op.on_done = on_scanned;
+    b->op.is_alone = true;
     if (b->scanner->shares)
         fill_in_share(b);
 }

@@ -230,7 +230,9 @@ struct op {
     bool is_ahead;                 /* this op is the `ahead` of another one */
     void *waits;                   /* the store's, while it has the op; else NULL */
 
-    unsigned bucket;    /* crc16(topic) % buckets; the queue sets it, but for TOPICS */
+    bool is_alone;   /* its sender has no other op on its way, so that its order towards others'
+                      * ops of the same turn does not matter */
+    unsigned bucket; /* crc16(topic) % buckets; the queue sets it, but for TOPICS */
     struct bytes topic; /* where OP_LIST does not say otherwise */
     struct bytes
         client;      /* who asks, for the history; may be ""; the store does not look at it */

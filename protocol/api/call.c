@@ -80,6 +80,7 @@ static void submit(struct exchange *x, const struct op *op, void (*on_done)(stru
     call->op.topic = x->topic;
     call->op.client = exchange_client(x);
     call->op.on_done = on_done;
+    call->op.is_alone = true; /* a connection has one request in work */
     x->on_cancel_wait = on_cancel_wait;
     queue_submit(api_of(x)->queue, &call->op);
 }

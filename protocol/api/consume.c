@@ -58,6 +58,7 @@ static struct popping *popping_new(struct exchange *x, unsigned topic_count)
     *p = (struct popping){.x = x,
                           .pop = {.topics = p->topics,
                                   .topic_count = topic_count,
+                                  .is_alone = true,
                                   .client = exchange_client(x),
                                   .address = exchange_address(x),
                                   .on_done = on_popped}};

@@ -145,12 +145,19 @@ static int64_t stored_ttr_ms(const struct gmq *g, int64_t ttr_ms)
                                                          : QUEUE_TTR_MAX_MS;
 }
 
+/* Has the client no other request in work? */
+static bool is_alone(const struct request *r)
+{
+    return r->client->base.connection.in_work == 1;
+}
+
 static void submit_push(struct gmq *g, struct request *r)
 {
     r->asked.push = (struct op){
         .verb = OP_PUSH,
         .on_done = on_push_done,
         .topic = r->call.topic,
+        .is_alone = is_alone(r),
         .client = peer_name(&r->client->base.connection),
         .id = r->call.job_id,
         .in.push = {.body = r->call.body,
@@ -170,6 +177,7 @@ static void submit_pop(struct gmq *g, struct request *r)
         .count = 1,
         .wait_ms = g->options.pop_wait_ms,
         .id_only = true,
+        .is_alone = is_alone(r),
         .holder = r->client->base.connection.number,
         .client = peer_name(&r->client->base.connection),
         .address = peer_address(r->client->base.peer),
@@ -183,6 +191,7 @@ static void submit_ack(struct gmq *g, struct request *r)
 {
     r->asked.ack = (struct id_ack){
         .id = r->call.job_id,
+        .is_alone = is_alone(r),
         .holder = r->client->base.connection.number,
         .client = peer_name(&r->client->base.connection),
         .on_done = on_ack_done,

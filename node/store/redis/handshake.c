@@ -16,7 +16,7 @@
  * function that says of each reply whether to go on, and a line in the table of steps.
  */
 
-#define HANDSHAKE_CALLS_MAX  OP_COUNT /* scripts are the most */
+#define HANDSHAKE_CALLS_MAX  SCRIPT_COUNT /* scripts are the most */
 #define HANDSHAKE_SETUP_ASKS 4
 
 /* One command of the current step, and which one it is (a verb). */
@@ -37,7 +37,7 @@ struct redis_handshake {
     unsigned waiting_for; /* replies of this step */
     bool asks_meta;
     bool is_over; /* on this connection: later answers are ignored */
-    char shas[OP_COUNT][SCRIPT_SHA_CHARS + 1];
+    char shas[SCRIPT_COUNT][SCRIPT_SHA_CHARS + 1];
     struct handshake_ask asks[HANDSHAKE_CALLS_MAX];
 
     struct redis_setup setup; /* as Redis last told it; its text is the next field */
@@ -51,9 +51,9 @@ struct redis_handshake {
                             * fire */
 };
 
-const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb verb)
+const char *redis_handshake_sha(const struct redis_handshake *h, unsigned script)
 {
-    return h->shas[verb];
+    return h->shas[script];
 }
 
 const struct redis_incarnation *redis_handshake_incarnation(const struct redis_handshake *h)
@@ -417,11 +417,11 @@ static bool take_channel(struct redis_handshake *h, unsigned what, const redisRe
 
 static void ask_scripts(struct redis_handshake *h)
 {
-    for (unsigned verb = 0; verb < OP_COUNT; verb++) {
-        const char *argv[] = {"SCRIPT", "LOAD", script_text((enum op_verb)verb)};
+    for (unsigned script = 0; script < SCRIPT_COUNT; script++) {
+        const char *argv[] = {"SCRIPT", "LOAD", script_text(script)};
 
         if (argv[2])
-            send_step(h, verb, 3, argv);
+            send_step(h, script, 3, argv);
     }
 }
 
@@ -434,7 +434,7 @@ static bool take_script(struct redis_handshake *h, unsigned what, const redisRep
         return true;
     }
     snprintf(what_failed, sizeof(what_failed), "Redis does not take the script '%s'",
-             op_word((enum op_verb)what));
+             script_word(what));
     redis_handshake_refuse(h, what_failed, reply);
     return false;
 }

@@ -55,7 +55,7 @@ void redis_handshake_start(struct redis_handshake *h, bool asks_meta);
 void redis_handshake_look_soon(struct redis_handshake *h);
 
 /* The script's SHA in Redis, 40 characters; valid once the lane is ready. */
-const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb verb);
+const char *redis_handshake_sha(const struct redis_handshake *h, unsigned script);
 
 /* The incarnation of Redis; valid once the lane is ready. */
 const struct redis_incarnation *redis_handshake_incarnation(const struct redis_handshake *h);

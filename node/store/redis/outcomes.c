@@ -394,11 +394,10 @@ static void take_no_script(struct request *r)
 
 /* A request that surely did not run is sent again: the answer has just come, so there is a link
  * and room. */
-static void take_answer(struct request *r, const redisReply *reply)
+static void take_answer(struct request *r, enum reply_meaning meaning, const redisReply *reply)
 {
     struct redis_requests *q = r->queue;
     struct op *op = r->op;
-    enum reply_meaning meaning = reply_decode(reply, op, &q->room);
 
     requests_tried(r, meaning == REPLY_DONE || meaning == REPLY_LARGE);
     redis_lane_read_clock(r->lane, op->now_ms, r->sent_us);
@@ -442,24 +441,83 @@ static void lose(struct request *r)
     request_fail(r, request_unsent(r, STATUS_UNAVAILABLE));
 }
 
+/* Redis does not know the script of several any more. */
+static bool needs_text_of_many(const struct request *first, const redisReply *reply)
+{
+    return first->count > 1 && !first->needs_text && reply->type == REDIS_REPLY_ERROR &&
+           !strncmp(reply->str, "NOSCRIPT", 8);
+}
+
+/* It is in flight no more. Returns the next one of its call. */
+static struct request *take_out(struct request *r)
+{
+    struct request *next = r->next;
+
+    r->next = NULL;
+    r->queue->stats->in_flight--;
+    r->lane->in_flight--;
+    r->lane->reply_bytes[r->kind] -= r->reply_bytes;
+    return next;
+}
+
+/* A lane that is to be left waits for the last of what is in flight, and these were. */
+void requests_on_unsent(struct request *first)
+{
+    struct redis_lane *lane = first->lane;
+    struct request *next;
+
+    for (struct request *r = first; r; r = next) {
+        next = take_out(r);
+        r->was_sent = false;
+        requests_tried(r, false);
+        if (!request_hold_again(r))
+            request_fail_later(r,
+                               request_unsent(r, r->queue->is_stopping ? STATUS_SHUTTING_DOWN
+                                                                       : STATUS_UNAVAILABLE));
+    }
+    redis_lane_leave_when_answered(lane);
+}
+
+/* The requests of a call, each with its own part of the answer. */
+static void take_answers(struct request *first, const redisReply *reply)
+{
+    unsigned i = 0, count = first->count;
+    struct request *next;
+
+    for (struct request *r = first; r; r = next, i++) {
+        struct redis_requests *q = r->queue;
+
+        next = take_out(r);
+        if (reply) {
+            redis_lane_answered(r->lane);
+            histogram_add(&q->stats->round_trip_us, clock_mono_us() - r->sent_us);
+        }
+        if (!reply)
+            lose(r);
+        else if (count > 1)
+            take_answer(r, reply_decode_one(reply, i, count, r->op), reply);
+        else
+            take_answer(r, reply_decode(reply, r->op, &q->room), reply);
+    }
+}
+
 void requests_on_reply(struct redis_call *call, const redisReply *reply)
 {
-    struct request *r = CONTAINER_OF(call, struct request, call);
-    struct redis_requests *q = r->queue;
-    struct redis_lane *lane = r->lane;
-    const struct redis_bucket *b = &q->route->buckets[r->op->bucket];
+    struct request *first = CONTAINER_OF(call, struct request, call);
+    struct redis_requests *q = first->queue;
+    struct redis_lane *lane = first->lane;
+    const struct redis_bucket *b = &q->route->buckets[first->op->bucket];
 
-    q->stats->in_flight--;
-    lane->in_flight--;
-    lane->reply_bytes[r->kind] -= r->reply_bytes;
+    if (reply && needs_text_of_many(first, reply)) {
+        q->stats->reloaded++;
+        first->needs_text = true;
+        request_send_call(first);
+        return;
+    }
+    take_answers(first, reply);
     if (reply) {
-        redis_lane_answered(lane);
-        histogram_add(&q->stats->round_trip_us, clock_mono_us() - r->sent_us);
-        take_answer(r, reply);
         redis_lane_leave_when_answered(lane);
         redis_requests_send(q, lane);
-    } else {
-        lose(r);
     }
     if (b->lane && b->lane != lane) /* the bucket has gone elsewhere meanwhile */
         redis_requests_send(q, b->lane);

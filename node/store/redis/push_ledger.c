@@ -81,6 +81,11 @@ struct push_note push_ledger_next(struct push_ledger *l, unsigned bucket, int64_
     return note;
 }
 
+unsigned push_ledger_room(const struct push_ledger *l, unsigned bucket)
+{
+    return PUSH_LEDGER_RING - entry_of(l->buckets[bucket].count + 1);
+}
+
 bool push_ledger_retry(const struct push_ledger *l, unsigned bucket, struct push_note *note,
                        int64_t now_mono_ms)
 {

@@ -36,6 +36,9 @@ void push_ledger_kept(struct push_ledger *l, unsigned bucket, int64_t now_mono_m
 /* The note of the bucket's next push. */
 struct push_note push_ledger_next(struct push_ledger *l, unsigned bucket, int64_t now_mono_ms);
 
+/* How many next pushes have their entries side by side, before the ring begins anew. */
+unsigned push_ledger_room(const struct push_ledger *l, unsigned bucket);
+
 /* Turns the note of a push that was sent into that of its retry. False: its entry in the ring
  * is another's by now, and nobody can tell whether it happened. */
 bool push_ledger_retry(const struct push_ledger *l, unsigned bucket, struct push_note *note,

@@ -146,6 +146,28 @@ static bool take_note(struct request *r)
     return true;
 }
 
+/* Their notes follow each other, so that one piece of the ring has them all. */
+static void encode_many(struct request *first)
+{
+    struct redis_requests *q = first->queue;
+    unsigned script = first->op->verb == OP_PUSH ? SCRIPT_PUSH_MANY : SCRIPT_ACK_MANY;
+    const char *sha =
+        first->needs_text ? NULL : redis_handshake_sha(first->lane->handshake, script);
+    const struct op *ops[SCRIPT_MANY_MAX];
+    struct push_note note = {0};
+    unsigned count = 0;
+
+    for (struct request *r = first; r; r = r->next) {
+        ops[count++] = r->op;
+        if (r->op->verb != OP_PUSH)
+            continue;
+        r->note = push_ledger_next(q->marks->ledger, r->op->bucket, timers_now(q->timers));
+        if (r == first)
+            note = r->note;
+    }
+    script_encode_many(&q->encoded, &q->keys, ops, count, &note, sha);
+}
+
 static void encode(struct request *r)
 {
     struct redis_requests *q = r->queue;
@@ -175,27 +197,83 @@ static bool is_next_probe(const struct request *r)
     return b->is_probing && !b->probe && b->lane == r->lane && !request_is_of_all_lanes(r);
 }
 
+/* The call is encoded; its requests count as sent from now. */
+static void send_call(struct request *first)
+{
+    struct script_call *call = &first->queue->encoded;
+    int64_t now_us = clock_mono_us();
+
+    for (struct request *r = first; r; r = r->next)
+        r->sent_us = now_us;
+    first->call.on_reply = requests_on_reply;
+    redis_lane_asked(first->lane);
+    redis_link_send(first->lane->link, &first->call, call->argc, call->argv, call->lens);
+}
+
+/* Behind the ring's end it begins anew: those that do not fit go in a call of their own. */
+static struct request *cut_at_the_rings_end(struct request *first)
+{
+    struct redis_requests *q = first->queue;
+    struct request *last = first, *rest;
+    unsigned room = push_ledger_room(q->marks->ledger, first->op->bucket);
+
+    if (first->op->verb != OP_PUSH || first->count <= room)
+        return NULL;
+    for (unsigned i = 1; i < room; i++)
+        last = last->next;
+    rest = last->next;
+    rest->last = first->last;
+    rest->count = first->count - room;
+    last->next = NULL;
+    first->last = last;
+    first->count = room;
+    return rest;
+}
+
+void request_send_call(struct request *first)
+{
+    while (first) {
+        struct request *rest = cut_at_the_rings_end(first);
+
+        if (first->count > 1) {
+            encode_many(first);
+        } else {
+            if (first->op->verb == OP_PUSH)
+                (void)take_note(first); /* it is no retry */
+            encode(first);
+        }
+        send_call(first);
+        first = rest;
+    }
+}
+
 void request_send(struct request *r, struct redis_lane *lane)
 {
     struct redis_requests *q = r->queue;
-    struct script_call *call = &q->encoded;
+    bool is_gathered = request_may_share(r);
 
     r->was_sent = true;
-    if (r->op->verb == OP_PUSH && !take_note(r)) {
+    if (!is_gathered && r->op->verb == OP_PUSH && !take_note(r)) {
         request_fail_later(r, request_unsent(r, STATUS_UNKNOWN));
         return;
     }
     r->lane = lane;
-    encode(r);
-    r->call.on_reply = requests_on_reply;
-    r->sent_us = clock_mono_us();
+    r->next = NULL;
+    r->last = r;
+    r->count = 1;
+    r->bytes_of_all = r->bytes;
     q->stats->in_flight++;
     lane->in_flight++;
     lane->reply_bytes[r->kind] += r->reply_bytes;
-    redis_lane_asked(lane);
-    redis_link_send(lane->link, &r->call, call->argc, call->argv, call->lens);
     if (is_next_probe(r))
         bucket_of(r)->probe = r;
+    if (is_gathered) {
+        request_gather(r);
+        return;
+    }
+    request_send_gathered_before(r);
+    encode(r);
+    send_call(r);
 }
 
 /* The next request of the bucket that has waited longest for its turn. */
@@ -454,6 +532,7 @@ struct redis_requests *redis_requests_new(struct loop *loop,
         }
     }
     request_pool_init(q);
+    request_gather_init(&q->gathered, loop);
     return q;
 }
 
@@ -469,6 +548,7 @@ void redis_requests_free(struct redis_requests *q)
         return;
     assert(q->unfinished == 0);
     request_pool_fini(q);
+    request_gather_fini(&q->gathered);
     for (unsigned i = 0; i < REDIS_REPLY_KINDS * q->options->buckets; i++) {
         redis_hold_fini(&line_at(q, i)->hold);
         list_remove(&line_at(q, i)->runnable);

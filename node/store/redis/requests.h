@@ -21,6 +21,7 @@
 #ifndef DUEQ_NODE_STORE_REDIS_REQUESTS_H
 #define DUEQ_NODE_STORE_REDIS_REQUESTS_H
 
+#include "base/loop.h"
 #include "base/timer.h"
 #include "node/store/redis/options.h"
 #include "node/store/redis/route.h"
@@ -36,7 +37,7 @@ struct request {
     struct redis_lane *lane; /* where it is in flight, or was last */
     struct op *op;
     struct redis_held held;
-    struct list link; /* failing or in the pool; held and in flight: neither */
+    struct list link; /* failing, in the pool, or the first of a call that is gathered */
     size_t bytes;
     enum redis_reply_kind kind;
     size_t reply_bytes; /* that may come; of a small one 0 */
@@ -48,6 +49,12 @@ struct request {
     bool is_abandoned;     /* nobody waits for it */
     struct push_note note; /* of a push that was sent */
 
+    /* On its way, in a call: */
+    struct request *next; /* NULL: the last */
+    struct request *last; /* of the first one only, as what follows */
+    unsigned count;       /* requests in the call */
+    size_t bytes_of_all;  /* while it is gathered */
+
     struct replica_wait wait;  /* answered, and on_done is to come */
     char id[REPLY_NEW_ID_MAX]; /* the id in a push's answer meanwhile */
 };
@@ -57,6 +64,17 @@ struct request_line {
     struct redis_hold hold;
     struct list runnable; /* in its lane's: something waits, and the bucket is open */
     unsigned bucket;
+};
+
+#define GATHER_BYTES_MAX 131072 /* of one call; a larger request goes alone */
+#define GATHER_SLOTS     256
+
+/* What this turn has gathered: gather.c. */
+struct gathered {
+    struct loop *loop;
+    struct turn_end end;
+    struct list calls; /* the first requests of each, oldest first */
+    struct request *by_topic[GATHER_SLOTS];
 };
 
 struct redis_requests {
@@ -87,6 +105,7 @@ struct redis_requests {
     } large_pops[256];
 
     char next_cursor[48];
+    struct gathered gathered;
     struct script_call encoded; /* the command being sent: too large for the stack */
     struct reply_room room;
 };
@@ -130,6 +149,22 @@ bool redis_requests_wait_for(const struct redis_requests *q, const struct redis_
  * perhaps at once, when nothing is on its way any more; nothing is submitted after that. */
 void redis_requests_stop(struct redis_requests *q, void (*on_idle)(void *arg), void *arg);
 
+/* ---- gather.c ---- */
+
+void request_gather_init(struct gathered *g, struct loop *loop);
+void request_gather_fini(struct gathered *g); /* nothing is gathered */
+
+/* May it share a call? A retry may not, because its try may have happened; nor may what the
+ * scripts of several know nothing of. */
+bool request_may_share(const struct request *r);
+
+/* It is in flight, and its call goes at the end of the turn, or before. */
+void request_gather(struct request *r);
+
+/* What is gathered of the request's topic goes now, unless the request is alone on its sender's
+ * way; of all topics where it is of none. */
+void request_send_gathered_before(const struct request *r);
+
 /* ---- outcomes.c ---- */
 
 void request_pool_init(struct redis_requests *q);
@@ -155,11 +190,18 @@ struct bytes request_cursor(const struct request *r); /* what its lane is asked 
 
 void requests_on_reply(struct redis_call *call, const struct redisReply *reply);
 
+/* The requests of a call that was not sent: none of them has run by it. */
+void requests_on_unsent(struct request *first);
+
 /* ---- requests.c ---- */
 
 /* The lane is connected, and has room. A push whose entry in the ledger is gone ends UNKNOWN,
  * later. */
 void request_send(struct request *r, struct redis_lane *lane);
+
+/* The first of a call, and those behind it, which are in flight: sends the call, once more
+ * where Redis has not run it. */
+void request_send_call(struct request *first);
 
 /* The reply is larger than the request allowed: it waits until `reply_bytes` have room. */
 void request_hold_large(struct request *r, size_t reply_bytes);

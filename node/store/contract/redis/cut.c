@@ -56,10 +56,10 @@ static struct script_call call;
 
 /* The script's text, with its call number `at` failing by its name and its first argument; the
  * caller's to free. */
-static char *cut_text(enum op_verb verb, unsigned at)
+static char *cut_text(unsigned script, unsigned at)
 {
     static const char hook[] = "= redis.call,";
-    const char *text = script_text(verb), *place = strstr(text, hook);
+    const char *text = script_text(script), *place = strstr(text, hook);
     size_t size = strlen(text) + 512;
     char *cut = malloc(size);
 
@@ -87,12 +87,17 @@ static bool run_cut(struct op op, unsigned at, struct failed *failed)
 {
     static const struct push_note note = {.number = 1, .renews = true};
     struct script_keys keys = {.prefix = contract_prefix(), .buckets = CONTRACT_BUCKETS};
-    char *text = cut_text(op.verb, at);
+    bool is_alone = cut_scene.together.topic.len == 0;
+    unsigned many = op.verb == OP_PUSH ? SCRIPT_PUSH_MANY : SCRIPT_ACK_MANY;
+    char *text = cut_text(is_alone ? op.verb : many, at);
+    const struct op *ops[] = {&op, &cut_scene.together};
     redisReply *reply;
     bool is_cut;
 
     op.bucket = bucket_of(TOPIC);
-    if (op.verb == OP_PUSH)
+    if (!is_alone)
+        script_encode_many(&call, &keys, ops, 2, &note, NULL);
+    else if (op.verb == OP_PUSH)
         script_encode_push(&call, &keys, &op, &note, NULL);
     else
         script_encode(&call, &keys, &op, NULL);

@@ -22,6 +22,7 @@ extern struct cut_scene {
     struct job held, popped;
     struct lease leases[2];
     const char *more[CUT_IDS]; /* ids that the operation's maker has added, up to a NULL */
+    struct op together;        /* travels in the operation's call; no topic: none does */
     bool is_damaged;           /* jobs that end may do so in any way */
 } cut_scene;
 

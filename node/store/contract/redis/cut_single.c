@@ -74,6 +74,46 @@ static void no_other_job_suffers_from_a_new_one(void **state)
     assert_survived(push_rich_later, "", "");
 }
 
+/* ---- several in a call ---- */
+
+static struct op large_beside(const char *id, int64_t delay_ms)
+{
+    struct op op = push_op(TOPIC, id);
+
+    cut_scene.together = large_op("");
+    cut_scene.together.in.push.delay_ms = delay_ms;
+    return op;
+}
+
+static struct op push_two(const char *id)
+{
+    return large_beside(id, 0);
+}
+
+static struct op push_two_later(const char *id)
+{
+    struct op op = large_beside(id, 5000);
+
+    op.in.push.delay_ms = 9000;
+    return op;
+}
+
+static struct op push_now_and_later(const char *id)
+{
+    return large_beside(id, 5000);
+}
+
+static void no_other_job_suffers_from_two_new_ones(void **state)
+{
+    static const char *const ids[] = {"new", "", "plain"};
+
+    for (unsigned i = 0; i < 3; i++) {
+        assert_survived(push_two, ids[i], "");
+        assert_survived(push_two_later, ids[i], "");
+        assert_survived(push_now_and_later, ids[i], "");
+    }
+}
+
 static void no_job_is_lost_on_its_way(void **state)
 {
     for (unsigned i = 0; i < CUT_IDS; i++) {
@@ -98,6 +138,12 @@ static const struct job *leased(const char *id)
 static struct op ack_it(const char *id)
 {
     return lease_op(OP_ACK, leased(id));
+}
+
+static struct op ack_two(const char *id)
+{
+    cut_scene.together = lease_op(OP_ACK, &cut_scene.popped);
+    return lease_op(OP_ACK, &cut_scene.held);
 }
 
 static struct op bury_it(const char *id)
@@ -232,9 +278,16 @@ static void nothing_is_left_in_two_minds_with_the_last_job(void **state)
     }
 }
 
+static void no_job_is_lost_with_two_that_are_acknowledged(void **state)
+{
+    assert_survived(ack_two, "held", "held popped");
+}
+
 static const struct CMUnitTest tests[] = {
     TEST(no_job_is_lost_when_its_id_is_replaced),
     TEST(no_other_job_suffers_from_a_new_one),
+    TEST(no_other_job_suffers_from_two_new_ones),
+    TEST(no_job_is_lost_with_two_that_are_acknowledged),
     TEST(no_job_is_lost_on_its_way),
     TEST(no_job_is_lost_with_another_that_is_cancelled),
     TEST(no_job_is_lost_with_its_lease),

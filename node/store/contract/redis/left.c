@@ -29,6 +29,32 @@ static void nothing_of_a_job_stays_when_it_is_gone(void **state)
     assert_nothing_stays();
 }
 
+/* In one call: with bodies apart, ttls and owners. The last ones call the scan. */
+static void nothing_stays_of_jobs_that_are_acknowledged_together(void **state)
+{
+    enum { COUNT = 4 };
+    struct op ops[COUNT];
+    struct job jobs[COUNT];
+
+    for (unsigned i = 0; i < COUNT; i++) {
+        struct op op = large_op(numbered(i));
+
+        op.in.push.ttl_ms = i < 2 ? 0 : FAR_MS;
+        run_well(op);
+        jobs[i] = contract_pop_owned();
+    }
+    assert_int_equal(delivered(jobs, COUNT).out.leases.stale, 0);
+    for (unsigned i = 0; i < COUNT; i++)
+        ops[i] = lease_op(OP_ACK, &jobs[i]);
+    redis_fixture_command(contract_redis_fixture(), "DEL %s", contract_key('t'));
+    run_all(ops, COUNT);
+    for (unsigned i = 0; i < COUNT; i++)
+        assert_status(ops[i], OK);
+    assert_int_equal(ops[0].wait_ms, 5000);
+    for (const char *letter = "jpdrqvxeo"; *letter; letter++)
+        assert_int_equal(plant("EXISTS", *letter, ""), 0);
+}
+
 /* One that had a large body, and an owner when its last try ended. */
 static void let_die(const char *id)
 {
@@ -312,22 +338,30 @@ static void nothing_ends_before_its_time(void **state)
 
 static void a_full_redis_takes_no_job_but_lets_all_go(void **state)
 {
-    struct job jobs[4];
-    struct op op;
+    struct job jobs[5];
+    struct op op, two[2];
 
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 5; i++)
         push("");
     op = push_delayed("delayed", 1);
     contract_fill();
     assert_status(run(push_op(TOPIC, "refused")), STORE_ERROR);
-    memcpy(jobs, pop(4).out.pop.jobs, sizeof(jobs));
-    assert_int_equal(kept(jobs, 4).out.leases.stale, 0);
+    two[0] = two[1] = push_op(TOPIC, "delayed");
+    run_all(two, 2);
+    assert_status(two[0], DUPLICATE);
+    assert_status(two[1], DUPLICATE);
+    memcpy(jobs, pop(5).out.pop.jobs, sizeof(jobs));
+    assert_int_equal(kept(jobs, 5).out.leases.stale, 0);
     assert_int_equal(delivered(jobs, 3).out.leases.stale, 0);
     assert_int_equal(returned(&jobs[3], 1).out.leases.stale, 0);
     assert_status(touch(&jobs[0], 0), OK);
     assert_status(release(&jobs[0], 0), OK);
     assert_status(release(&jobs[1], FAR_MS), OK);
-    assert_status(ack(&jobs[2]), OK);
+    two[0] = lease_op(OP_ACK, &jobs[2]);
+    two[1] = lease_op(OP_ACK, &jobs[4]);
+    run_all(two, 2);
+    assert_status(two[0], OK);
+    assert_status(two[1], OK);
     assert_int_equal(scan_at(op.out.push.due_ms).out.scan.moved, 1);
     assert_counts(TOPIC, 1, 3, 0);
     assert_gone("refused");
@@ -335,6 +369,7 @@ static void a_full_redis_takes_no_job_but_lets_all_go(void **state)
 
 static const struct CMUnitTest tests[] = {
     TEST(nothing_of_a_job_stays_when_it_is_gone),
+    TEST(nothing_stays_of_jobs_that_are_acknowledged_together),
     TEST(nothing_of_a_job_stays_when_a_scan_deletes_it),
     TEST(a_new_id_skips_exactly_those_that_live),
     TEST(tries_stay_at_the_most_that_the_header_can_hold),

@@ -72,6 +72,8 @@ static const struct choice {
     void (*step)(enum op_verb verb, struct bytes topic);
 } choices[] = {
     {OP_PUSH, 9, step_push},
+    {OP_PUSH, 3, step_together},
+    {OP_ACK, 2, step_together},
     {OP_POP, 8, step_pop},
     {OP_DELIVERED, 2, step_leases},
     {OP_KEEP, 1, step_leases},

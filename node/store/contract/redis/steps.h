@@ -14,6 +14,7 @@ struct bytes any_id(void);
 void remember_lease(const struct job *job);
 
 void step_push(enum op_verb verb, struct bytes topic);
+void step_together(enum op_verb verb, struct bytes topic); /* pushes or acks of one turn */
 void step_leases(enum op_verb verb, struct bytes topic);
 void step_lease(enum op_verb verb, struct bytes topic);
 void step_id(enum op_verb verb, struct bytes topic);

@@ -70,7 +70,7 @@ static struct job_rules any_rules(void)
 
 /* ---- one operation ---- */
 
-void step_push(enum op_verb verb, struct bytes topic)
+static struct op any_push(struct bytes topic)
 {
     static const int64_t ttrs_ms[] = {0, 1, 2, 800, 1500, TTR_MS};
     static char body[OP_POP_BYTES_MAX];
@@ -91,10 +91,51 @@ void step_push(enum op_verb verb, struct bytes topic)
         op.in.push.ttl_ms = twins_below(2) ? 1 + twins_below(9) : FAR_MS + twins_below(1000);
     op.in.push.ttl_from_due = twins_below(2);
     op.in.push.mode = (enum push_mode)twins_below(3);
-    op = twins_run(op);
-    if (op.status == STATUS_OK)
-        if (op.out.push.id.len > 1 && known.own_count < OWN_IDS_MAX)
-            known.own[known.own_count++] = op.out.push.id;
+    return op;
+}
+
+static void remember_own(const struct op *op)
+{
+    if (op->status == STATUS_OK && op->out.push.id.len > 1 && known.own_count < OWN_IDS_MAX)
+        known.own[known.own_count++] = op->out.push.id;
+}
+
+void step_push(enum op_verb verb, struct bytes topic)
+{
+    struct op op = twins_run(any_push(topic));
+
+    remember_own(&op);
+}
+
+/* As most pushes are: several of them can share a call. */
+static void make_plain(struct op *push)
+{
+    push->in.push.mode = PUSH_REJECT;
+    push->in.push.ttl_ms = 0;
+    push->in.push.rules.priority = RULES_PRIORITY_DEFAULT;
+}
+
+static struct op any_ack(struct bytes topic)
+{
+    struct lease lease = any_lease();
+
+    return (struct op){
+        .verb = OP_ACK, .topic = topic, .id = lease.id, .in.lease.stamp = lease.stamp};
+}
+
+void step_together(enum op_verb verb, struct bytes topic)
+{
+    struct op ops[TOGETHER_MAX];
+    unsigned count = 2 + twins_below(TOGETHER_MAX - 1);
+
+    for (unsigned i = 0; i < count; i++) {
+        ops[i] = verb == OP_PUSH ? any_push(topic) : any_ack(topic);
+        if (verb == OP_PUSH && twins_below(4))
+            make_plain(&ops[i]);
+    }
+    twins_run_together(ops, count);
+    for (unsigned i = 0; verb == OP_PUSH && i < count; i++)
+        remember_own(&ops[i]);
 }
 
 /* No lease twice, callers do not do that. */

@@ -29,6 +29,8 @@ static struct {
     unsigned life, step;
     bool is_checked;
     const struct op *redis; /* the answer it is compared with */
+    bool is_together;       /* the answer is one of several that tell their event once */
+    int64_t first_ms;       /* the first event of the several, in memory */
     unsigned announced[2];
     char next[OP_CURSOR_MAX]; /* see twins_next() */
     size_t next_len;
@@ -114,10 +116,22 @@ struct bytes twins_next(void)
     return bytes_of(twins.next, twins.next_len);
 }
 
+/* -1: none. */
+static int64_t sooner_ms(int64_t a_ms, int64_t b_ms)
+{
+    return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
+}
+
 static void on_done(struct op *op)
 {
+    struct op redis = *twins.redis;
+
     twins.is_checked = true;
-    assert_same_answer(twins.redis, op);
+    if (twins.is_together) {
+        twins.first_ms = sooner_ms(twins.first_ms, op->wait_ms);
+        redis.wait_ms = op->wait_ms;
+    }
+    assert_same_answer(&redis, op);
     if (op->verb == OP_LIST)
         keep_next(op);
 }
@@ -137,22 +151,45 @@ unsigned twins_announced(struct bytes topic)
     return *announced(topic);
 }
 
-struct op twins_run_each(struct op redis, struct op memory)
+/* Runs in memory what Redis has answered. */
+static void compare(const struct op *answer, struct op memory)
 {
-    struct op answer = run(redis);
-
-    remember(&redis, &answer);
-    if (answer.now_ms)
-        memory_store_set_now_us(twins.memory, answer.now_ms * 1000 + BETWEEN_US);
+    remember(&memory, answer);
+    if (answer->now_ms)
+        memory_store_set_now_us(twins.memory, answer->now_ms * 1000 + BETWEEN_US);
     if (memory.topic.len)
         memory.bucket = bucket_of(memory.topic);
     memory.on_done = on_done;
-    twins.redis = &answer;
+    twins.redis = answer;
     twins.is_checked = false;
     store_submit(memory_store_port(twins.memory), &memory);
     while (!twins.is_checked)
         timers_run(&twins.timers, timers_now(&twins.timers));
+}
+
+struct op twins_run_each(struct op redis, struct op memory)
+{
+    struct op answer = run(redis);
+
+    compare(&answer, memory);
     return answer;
+}
+
+void twins_run_together(struct op *ops, unsigned count)
+{
+    struct op memory[TOGETHER_MAX];
+    int64_t first_ms = -1;
+
+    memcpy(memory, ops, count * sizeof(*ops));
+    run_all(ops, count);
+    twins.is_together = true;
+    twins.first_ms = -1;
+    for (unsigned i = 0; i < count; i++) {
+        first_ms = sooner_ms(first_ms, ops[i].wait_ms);
+        compare(&ops[i], memory[i]);
+    }
+    twins.is_together = false;
+    assert_int_equal(first_ms, twins.first_ms);
 }
 
 struct op twins_run(struct op op)

@@ -12,6 +12,12 @@ struct op twins_run(struct op op);
  * answer. */
 struct op twins_run_each(struct op redis, struct op memory);
 
+/* Runs some of one topic on Redis in one turn, where they share calls as far as they can, and
+ * one after the other in memory: all answers are the same, and the first event that they tell.
+ */
+#define TOGETHER_MAX 6
+void twins_run_together(struct op *ops, unsigned count);
+
 /* The memory's cursor behind its last LIST. */
 struct bytes twins_next(void);
 

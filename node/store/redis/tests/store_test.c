@@ -220,6 +220,7 @@ static void what_is_in_flight_ends_as_unknown_when_a_stop_cannot_wait(void **sta
     node_start_up(n);
     node_freeze(n);
     submit_push(n, &a, "t");
+    event_base_loop(n->loop->base, EVLOOP_NONBLOCK); /* it is sent at the turn's end */
     node_stop(n);
     assert_false(a.is_done);
     redis_store_stop_now(n->store);

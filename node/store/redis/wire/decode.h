@@ -61,6 +61,11 @@ enum reply_meaning {
 enum reply_meaning reply_decode(const struct redisReply *reply, struct op *op,
                                 struct reply_room *room) MUST_CHECK;
 
+/* The same for one of the `count` ops of a call of several: the `i`-th. The event that the call
+ * made the topic's first is told once, as the first one's wait_ms. */
+enum reply_meaning reply_decode_one(const struct redisReply *reply, unsigned i, unsigned count,
+                                    struct op *op) MUST_CHECK;
+
 /* A topic's lock, as topics.lua shows it. Nobody's where `packed` is "", over by `now_ms`, or
  * not ours. The node's name is borrowed from `packed`. */
 struct topic_lock lock_unpack(struct bytes packed, int64_t now_ms);

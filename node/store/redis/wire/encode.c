@@ -1,8 +1,6 @@
 #include "node/store/redis/wire/encode.h"
 
 #include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "node/store/history.h"
@@ -30,152 +28,6 @@ void share_pack(const struct scan_share *share, char *to)
     packed_put(to + LOCK_MS_AT, 6, share->lock_ms);
     packed_put(to + LATE_MS_AT, 6, share->late_ms);
     memcpy(to + MARKS_AT, share->marks.at, SHARES);
-}
-
-/* ---- a call's arguments ---- */
-
-/* Empties the call; the room is left as it is. */
-static inline void call_init(struct script_call *call)
-{
-    call->argc = 0;
-    call->used = 0;
-}
-
-/* `at` is borrowed. Inline because a push has a dozen arguments. */
-static inline void call_add(struct script_call *call, const char *at, size_t len)
-{
-    assert(call->argc < SCRIPT_ARGS_MAX);
-    call->argv[call->argc] = at ? at : "";
-    call->lens[call->argc++] = len;
-}
-
-static inline void call_add_bytes(struct script_call *call, struct bytes bytes)
-{
-    call_add(call, bytes.at, bytes.len);
-}
-
-static inline char *call_pack_begin(struct script_call *call)
-{
-    return call->room + call->used;
-}
-
-/* Room for the caller to write to. */
-static inline char *call_pack_room(struct script_call *call, size_t bytes)
-{
-    char *at = call->room + call->used;
-
-    assert(call->used + bytes <= sizeof(call->room));
-    call->used += bytes;
-    return at;
-}
-
-/* Big-endian; `number` is not negative, and fits. */
-static inline void call_pack(struct script_call *call, unsigned bytes, int64_t number)
-{
-    assert(number >= 0 && number >> (8 * bytes) == 0);
-    packed_put(call_pack_room(call, bytes), bytes, number);
-}
-
-static inline void call_pack_end(struct script_call *call, const char *begin)
-{
-    call_add(call, begin, (size_t)(call->room + call->used - begin));
-}
-
-__attribute__((format(printf, 2, 3))) static void call_add_format(struct script_call *call,
-                                                                  const char *format, ...)
-{
-    char *at = call->room + call->used;
-    size_t left = sizeof(call->room) - call->used;
-    va_list args;
-    int len;
-
-    va_start(args, format);
-    len = vsnprintf(at, left, format, args);
-    va_end(args);
-    assert(len >= 0 && (size_t)len < left);
-    call->used += (size_t)len + 1;
-    call_add(call, at, (size_t)len);
-}
-
-/* A call for each connection, request and key: snprintf is what shows in the profile. */
-void call_add_number(struct script_call *call, int64_t number)
-{
-    char *end = call->room + call->used + 20, *at = end;
-    uint64_t left = (uint64_t)number;
-
-    assert(number >= 0 && call->used + 20 <= sizeof(call->room));
-    do
-        *--at = (char)('0' + left % 10);
-    while ((left /= 10));
-    call->used += 20;
-    call_add(call, at, (size_t)(end - at));
-}
-
-/* ---- keys ---- */
-
-static bool is_of_the_bucket(char letter)
-{
-    return letter == 't' || letter == 'n' || letter == 'o' || letter == 'a' || letter == 'c' ||
-           letter == 'h' || letter == 'f';
-}
-
-/* Writes the beginning of a bucket's keys, `dq:{7}:`; returns its length. */
-static size_t write_bucket(char *at, const struct script_keys *keys, unsigned bucket)
-{
-    char *end = stpcpy(at, keys->prefix);
-
-    assert(bucket < 1000);
-    *end++ = ':';
-    *end++ = '{';
-    if (bucket >= 100)
-        *end++ = (char)('0' + bucket / 100);
-    if (bucket >= 10)
-        *end++ = (char)('0' + bucket / 10 % 10);
-    *end++ = (char)('0' + bucket % 10);
-    *end++ = '}';
-    *end++ = ':';
-    return (size_t)(end - at);
-}
-
-/* A key for each letter: of the op's topic, or of its bucket alone. */
-static void call_add_keys(struct script_call *call, const struct script_keys *keys,
-                          const struct op *op, const char *letters)
-{
-    char bucket[SCRIPT_PREFIX_MAX + 8];
-    size_t bucket_len = write_bucket(bucket, keys, op->bucket);
-
-    for (; *letters; letters++) {
-        char *at = call->room + call->used;
-        size_t len = bucket_len + 1;
-
-        assert(call->used + len + 1 + op->topic.len <= sizeof(call->room));
-        memcpy(at, bucket, bucket_len);
-        at[bucket_len] = *letters;
-        if (!is_of_the_bucket(*letters)) {
-            at[len++] = ':';
-            memcpy(at + len, op->topic.at, op->topic.len);
-            len += op->topic.len;
-        }
-        call->used += len;
-        call_add(call, at, len);
-    }
-}
-
-/* The worker's ring in that bucket, see push_ledger.h. By hand, as the numbers are: each push
- * has it. */
-static void call_add_ring(struct script_call *call, const struct script_keys *keys,
-                          unsigned bucket, uint64_t worker)
-{
-    char *at = call->room + call->used;
-    size_t len = write_bucket(at, keys, bucket);
-
-    assert(call->used + SCRIPT_PREFIX_MAX + 26 <= sizeof(call->room));
-    at[len++] = 'u';
-    at[len++] = ':';
-    for (int shift = 60; shift >= 0; shift -= 4)
-        at[len++] = "0123456789abcdef"[worker >> shift & 15];
-    call->used += len;
-    call_add(call, at, len);
 }
 
 /* Texts are borrowed from the op, numbers that a script compares byte by byte are packed, the
@@ -206,13 +58,13 @@ static void add_rules(struct script_call *call, const struct op *op)
     call_add(call, at, RULES_BYTES);
 }
 
-/* Offsets of the first and the last byte of the push's entry in the ring. */
-static void add_entry(struct script_call *call, const struct push_note *note)
+/* Offsets of the first and the last byte in the ring of `count` pushes' entries. */
+static void add_entries(struct script_call *call, const struct push_note *note, unsigned count)
 {
     int64_t from = (int64_t)(note->number % PUSH_LEDGER_RING) * PUSH_LEDGER_ENTRY;
 
     call_add_number(call, from);
-    call_add_number(call, from + PUSH_LEDGER_ENTRY - 1);
+    call_add_number(call, from + (int64_t)count * PUSH_LEDGER_ENTRY - 1);
 }
 
 /* The arguments of OP_PUSH, with the ledger's note. */
@@ -236,7 +88,7 @@ static void add_noted_push(struct script_call *call, const struct script_keys *k
                   (note->was_there ? NOTE_THERE : 0));
     call_pack(call, 6, (int64_t)note->number);
     call_pack_end(call, at);
-    add_entry(call, note);
+    add_entries(call, note, 1);
     add_rules(call, op);
 }
 
@@ -552,9 +404,16 @@ const char *script_text_by_name(const char *name)
     return NULL;
 }
 
-const char *script_text(enum op_verb verb)
+const char *script_word(unsigned script)
 {
-    return script_text_by_name(op_word(verb));
+    static const char *const words[] = {"push_many", "ack_many"};
+
+    return script < OP_COUNT ? op_word((enum op_verb)script) : words[script - OP_COUNT];
+}
+
+const char *script_text(unsigned script)
+{
+    return script_text_by_name(script_word(script));
 }
 
 /* ---- the plain commands ---- */
@@ -627,6 +486,69 @@ void script_encode_push(struct script_call *call, const struct script_keys *keys
     add_noted_push(call, keys, op, note);
 }
 
+/* ---- several of a turn ---- */
+
+static void add_pushes(struct script_call *call, const struct script_keys *keys,
+                       const struct op *const *ops, unsigned count,
+                       const struct push_note *note)
+{
+    const char *at = call_pack_begin(call);
+
+    call_pack(call, 1, keys->buckets);
+    call_pack(call, 1, ops[0]->bucket);
+    call_pack(call, 1, note->renews);
+    call_pack(call, 6, (int64_t)note->number);
+    call_pack_end(call, at);
+    add_entries(call, note, count);
+    for (unsigned i = 0; i < count; i++) {
+        const struct op *op = ops[i];
+        struct job_rules rules = op->in.push.rules;
+
+        call_add_bytes(call, op->id);
+        call_add_bytes(call, op->in.push.body);
+        at = call_pack_begin(call);
+        call_pack(call, 5, op->in.push.at_ms ? 0 : op->in.push.delay_ms);
+        call_pack(call, 6, op->in.push.at_ms);
+        call_pack(call, 4, op->in.push.ttr_ms);
+        rules.expires_ms = 0;
+        if (!rules_are_default(&rules))
+            rules_pack(&rules, call_pack_room(call, RULES_BYTES));
+        call_pack_end(call, at);
+    }
+}
+
+static void add_acks(struct script_call *call, const struct op *const *ops, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const char *at;
+
+        call_add_bytes(call, ops[i]->id);
+        at = call_pack_begin(call);
+        call_pack(call, 6, ops[i]->in.lease.stamp);
+        call_pack_end(call, at);
+    }
+}
+
+void script_encode_many(struct script_call *call, const struct script_keys *keys,
+                        const struct op *const *ops, unsigned count,
+                        const struct push_note *note, const char *sha)
+{
+    bool is_push = ops[0]->verb == OP_PUSH;
+    const char *letters = script_args[ops[0]->verb].keys;
+
+    assert(count >= 2 && count <= SCRIPT_MANY_MAX && ops[0]->bucket < keys->buckets);
+    begin(call, sha ? NULL : script_text(is_push ? SCRIPT_PUSH_MANY : SCRIPT_ACK_MANY), sha,
+          strlen(letters) + is_push);
+    call_add_keys(call, keys, ops[0], letters);
+    if (is_push)
+        call_add_ring(call, keys, ops[0]->bucket, note->worker);
+    call_add_bytes(call, ops[0]->topic);
+    if (is_push)
+        add_pushes(call, keys, ops, count, note);
+    else
+        add_acks(call, ops, count);
+}
+
 void script_encode_meta(struct script_call *call, const struct script_keys *keys)
 {
     begin(call, script_text_by_name("meta"), NULL, 1);
@@ -644,7 +566,7 @@ void script_encode_raise(struct script_call *call, const struct script_keys *key
     call_add_format(call, "%s:{%u}:l", keys->prefix, bucket);
     call_add_number(call, raise->seen);
     call_add_number(call, (int64_t)raise->last.number);
-    add_entry(call, &raise->last);
+    add_entries(call, &raise->last, 1);
     call_add_number(call, PUSH_LEDGER_KEEP_MS);
     call_add_format(call, "%s", raise->incarnation);
     call_add_number(call, raise->is_known);

@@ -18,6 +18,7 @@
 #include "base/bytes.h"
 #include "node/store/history.h"
 #include "node/store/op.h"
+#include "node/store/redis/wire/call.h"
 
 /* A node's share (doc/cluster.md) as scan.lua takes it: view and owner as a lock has them, how
  * long a lock lasts, from when on a topic is late, marks. Longer than OP_TOKEN_MAX: the script
@@ -27,11 +28,7 @@
 /* Writes SHARE_BYTES. */
 void share_pack(const struct scan_share *share, char *to);
 
-#define SCRIPT_PREFIX_MAX 32 /* bytes of store.prefix */
-#define SCRIPT_TOPIC_MAX  200
-#define SCRIPT_KEYS_MAX   10
-#define SCRIPT_ARGS_MAX   (3 + SCRIPT_KEYS_MAX + 4 + 2 * OP_RULES_MAX) /* a scan has most */
-#define SCRIPT_SHA_CHARS  40
+#define SCRIPT_SHA_CHARS 40
 
 /* All scripts, with all that they need, ended by a row of NULLs. Made at build time. */
 struct script_text {
@@ -41,30 +38,18 @@ struct script_text {
 
 extern const struct script_text script_texts[];
 
-/* NULL for OWNER and PLACES, which are a plain HGET and a plain SCAN. */
-const char *script_text(enum op_verb verb);
+/* The scripts: of each verb, and behind them those of several requests that travel in one call.
+ * OWNER and PLACES have none: they are a plain HGET and a plain SCAN. */
+#define SCRIPT_MANY_MAX 64 /* requests that travel in one call */
+
+enum { SCRIPT_PUSH_MANY = OP_COUNT, SCRIPT_ACK_MANY, SCRIPT_COUNT };
+
+/* The script's name; its text, NULL where it has none. */
+const char *script_word(unsigned script);
+const char *script_text(unsigned script);
 
 /* NULL when there is none of this name. */
 const char *script_text_by_name(const char *name);
-
-/* How the keys are named; the prefix is borrowed. */
-struct script_keys {
-    const char *prefix; /* 1 to SCRIPT_PREFIX_MAX of [A-Za-z0-9_.-] */
-    unsigned buckets;   /* 1 to 128 */
-};
-
-/* One command. The arguments point into it (so it cannot be copied) and into the op. It is
- * large: a caller that sends many keeps one, and need not clear it; unused parts are not
- * read. */
-struct script_call {
-    int argc;
-    const char *argv[SCRIPT_ARGS_MAX];
-    size_t lens[SCRIPT_ARGS_MAX];
-    size_t used;
-    /* The keys, then packed arguments (records are the most) or numbers. */
-    char room[SCRIPT_KEYS_MAX * (SCRIPT_PREFIX_MAX + SCRIPT_TOPIC_MAX + 16) +
-              OP_RECORDS_MAX * HISTORY_BYTES_MAX + 256];
-};
 
 /* EVALSHA with the script's 40 characters (SCRIPT LOAD gives them), or with `sha` NULL EVAL
  * with its text. The op's inputs must be within the limits of op.h. A push sent so is not noted
@@ -96,6 +81,13 @@ void script_encode_push(struct script_call *call, const struct script_keys *keys
  * for in the ring. */
 #define SCRIPT_SCHEMA 2
 
+/* Pushes or acknowledgements of one topic, 2 to SCRIPT_MANY_MAX of one verb, in one call. Their
+ * notes follow each other in the ledger, and do not wrap around its end: `note` is the first
+ * one's; its `renews` is the call's. */
+void script_encode_many(struct script_call *call, const struct script_keys *keys,
+                        const struct op *const *ops, unsigned count,
+                        const struct push_note *note, const char *sha);
+
 void script_encode_meta(struct script_call *call, const struct script_keys *keys);
 
 struct script_raise { /* the texts are copied */
@@ -108,9 +100,6 @@ struct script_raise { /* the texts are copied */
 
 void script_encode_raise(struct script_call *call, const struct script_keys *keys,
                          unsigned bucket, const struct script_raise *raise);
-
-/* One more argument: `number`, not negative, in decimal. */
-void call_add_number(struct script_call *call, int64_t number);
 
 /* The bytes a call brings to Redis, about: what the store's limits are counted in. */
 size_t script_bytes(const struct op *op);

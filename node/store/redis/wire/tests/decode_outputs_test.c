@@ -49,6 +49,72 @@ static void reads_rules_holder_and_a_big_body(void **state)
     assert_int_equal(op.out.row.body_bytes, 5);
 }
 
+/* ---- several of a call ---- */
+
+static int end_of_parts(void **state)
+{
+    decode_part_of(0, 1);
+    return 0;
+}
+
+static void reads_each_part_of_an_answer_to_pushes(void **state)
+{
+    static const char answer[] = "*9\n:0\n:" NOW "\n:70\n:0\n:99\n$2\n17\n:1\n:99\n$0\n\n";
+    struct op made = op_of(OP_PUSH), named = op_of(OP_PUSH);
+
+    made.id = BYTES("");
+    decode_part_of(0, 2);
+    assert_int_equal(DECODE(&made, answer), REPLY_DONE);
+    assert_int_equal(made.status, STATUS_OK);
+    assert_int_equal(made.out.push.due_ms, 99);
+    assert_true(bytes_equal(made.out.push.id, BYTES("17")));
+    assert_int_equal(made.wait_ms, 70);
+    decode_part_of(1, 2);
+    assert_int_equal(DECODE(&named, answer), REPLY_DONE);
+    assert_int_equal(named.status, STATUS_DUPLICATE);
+    assert_int_equal(named.wait_ms, -1); /* the first one has told it */
+}
+
+static void reads_each_part_of_an_answer_to_acknowledgements(void **state)
+{
+    struct op op = op_of(OP_ACK);
+
+    decode_part_of(1, 2);
+    assert_int_equal(DECODE(&op, "*5\n:0\n:0\n:-1\n:0\n:4\n"), REPLY_DONE);
+    assert_int_equal(op.status, STATUS_NOT_OWNER);
+}
+
+static void an_answer_that_has_not_a_part_for_each_is_malformed(void **state)
+{
+    static const char *const answers[] = {
+        "*8\n:0\n:" NOW "\n:-1\n:0\n:99\n$1\n1\n:0\n:99\n",
+        "*10\n:0\n:" NOW "\n:-1\n:0\n:99\n$1\n1\n:0\n:99\n$1\n2\n:0\n",
+        "*9\n:0\n:" NOW "\n:-1\n:0\n:99\n$1\n1\n:0\n:99\n$0\n\n",  /* no id */
+        "*9\n:0\n:" NOW "\n:-1\n:0\n:99\n$1\n1\n:9\n:99\n$1\n2\n", /* no code */
+        "*9\n:1\n:" NOW "\n:-1\n:0\n:99\n$1\n1\n:0\n:99\n$1\n2\n", /* of the call */
+        "*9\n:0\n:" NOW "\n:-1\n:0\n:99\n$1\n1\n:0\n:-2\n$1\n2\n",
+        ":1\n",
+    };
+
+    decode_part_of(1, 2);
+    for (unsigned i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
+        struct op op = op_of(OP_PUSH);
+
+        op.id = BYTES("");
+        assert_int_equal(decode_bytes(&op, answers[i], strlen(answers[i])), REPLY_MALFORMED);
+        assert_int_equal(op.status, STATUS_UNKNOWN);
+    }
+}
+
+static void a_code_that_no_part_can_have_is_malformed(void **state)
+{
+    struct op op = op_of(OP_ACK);
+
+    decode_part_of(1, 2);
+    assert_int_equal(DECODE(&op, "*5\n:0\n:0\n:-1\n:0\n:7\n"), REPLY_MALFORMED); /* FENCED */
+    assert_int_equal(DECODE(&op, "*5\n:0\n:0\n:-1\n:0\n:8\n"), REPLY_MALFORMED);
+}
+
 static void knows_whether_a_released_job_died(void **state)
 {
     struct op op = op_of(OP_RELEASE);
@@ -627,6 +693,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_a_job_that_is_looked_at),
         cmocka_unit_test(reads_rules_holder_and_a_big_body),
+        cmocka_unit_test_teardown(reads_each_part_of_an_answer_to_pushes, end_of_parts),
+        cmocka_unit_test_teardown(reads_each_part_of_an_answer_to_acknowledgements,
+                                  end_of_parts),
+        cmocka_unit_test_teardown(an_answer_that_has_not_a_part_for_each_is_malformed,
+                                  end_of_parts),
+        cmocka_unit_test_teardown(a_code_that_no_part_can_have_is_malformed, end_of_parts),
         cmocka_unit_test(knows_whether_a_released_job_died),
         cmocka_unit_test(refuses_a_release_that_cannot_be),
         cmocka_unit_test(reads_what_touch_bury_and_move_changed),

@@ -187,6 +187,58 @@ static void says_where_a_push_is_to_be_noted(void **state)
     assert_int_equal(arg(14).at[18], 6);
 }
 
+static void packs_pushes_that_travel_together(void **state)
+{
+    struct op a = {.verb = OP_PUSH, .bucket = 63, .topic = BYTES("t"), .id = BYTES("id")};
+    struct op b = a;
+    const struct op *ops[] = {&a, &b};
+    struct push_note note = {
+        .worker = 0x0123456789abcdef, .number = 4096 + 258, .renews = true};
+
+    a.in.push.body = BYTES("body");
+    a.in.push.ttr_ms = 0x01020304;
+    a.in.push.rules = rules_default;
+    b.id = BYTES("");
+    b.in.push.at_ms = 0x010203040506;
+    b.in.push.rules = rules_default;
+    b.in.push.rules.max_tries = 3;
+    b.in.push.rules.expires_ms = 77;
+    script_encode_many(&call, &keys, ops, 2, &note, sha);
+    assert_int_equal(call.argc, 3 + 8 + 4 + 2 * 3);
+    assert_arg(3, "dq:{63}:j:t");
+    assert_arg(10, "dq:{63}:u:0123456789abcdef");
+    assert_arg(11, "t");
+    assert_true(bytes_equal(arg(12), BYTES("\x40\x3F\1\0\0\0\0\x11\2")));
+    assert_arg(13, "5160");
+    assert_arg(14, "5199");
+    assert_arg(15, "id");
+    assert_arg(16, "body");
+    assert_true(bytes_equal(arg(17), BYTES("\0\0\0\0\0\0\0\0\0\0\0\1\2\3\4")));
+    assert_arg(18, "");
+    assert_int_equal(arg(20).len, 15 + RULES_BYTES);
+    assert_true(bytes_equal(bytes_of(arg(20).at + 5, 6), BYTES("\1\2\3\4\5\6")));
+    assert_true(bytes_equal(bytes_of(arg(20).at + 15 + 16, 6), BYTES("\0\0\0\0\0\0")));
+    script_encode_many(&call, &keys, ops, 2, &note, NULL);
+    assert_arg(1, script_text(SCRIPT_PUSH_MANY));
+}
+
+static void packs_acknowledgements_that_travel_together(void **state)
+{
+    struct op a = {.verb = OP_ACK, .bucket = 63, .topic = BYTES("t"), .id = BYTES("a")};
+    struct op b = a;
+    const struct op *ops[] = {&a, &b};
+
+    b.id = BYTES("b");
+    b.in.lease.stamp = 258;
+    script_encode_many(&call, &keys, ops, 2, NULL, sha);
+    assert_int_equal(call.argc, 3 + 4 + 1 + 2 * 2);
+    assert_arg(6, "dq:{63}:o");
+    assert_arg(7, "t");
+    assert_arg(8, "a");
+    assert_arg(10, "b");
+    assert_true(bytes_equal(arg(11), BYTES("\0\0\0\0\1\2")));
+}
+
 /* What it expires at is the script's to say: by its own clock. */
 static void sends_rules_only_with_a_push_that_has_some(void **state)
 {
@@ -552,6 +604,8 @@ int main(void)
         cmocka_unit_test(calls_a_script_by_its_sum_or_its_text),
         cmocka_unit_test(packs_the_numbers_of_a_push),
         cmocka_unit_test(says_where_a_push_is_to_be_noted),
+        cmocka_unit_test(packs_pushes_that_travel_together),
+        cmocka_unit_test(packs_acknowledgements_that_travel_together),
         cmocka_unit_test(sends_rules_only_with_a_push_that_has_some),
         cmocka_unit_test(says_from_when_a_ttl_counts_beside_the_mode),
         cmocka_unit_test(puts_ttr_and_holder_behind_the_stamp),

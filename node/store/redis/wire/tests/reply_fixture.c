@@ -11,6 +11,7 @@ static struct {
     void *reply;
     struct buf built;
     unsigned elements;
+    unsigned i, count; /* see decode_part_of() */
 } bench;
 
 struct op op_of(enum op_verb verb)
@@ -45,7 +46,15 @@ static enum reply_meaning decode(struct op *op, redisReader *reader)
     assert_int_equal(redisReaderGetReply(reader, &bench.reply), REDIS_OK);
     assert_non_null(bench.reply);
     redisReaderFree(reader);
+    if (bench.count > 1)
+        return reply_decode_one(bench.reply, bench.i, bench.count, op);
     return reply_decode(bench.reply, op, &bench.room);
+}
+
+void decode_part_of(unsigned i, unsigned count)
+{
+    bench.i = i;
+    bench.count = count;
 }
 
 enum reply_meaning decode_bytes(struct op *op, const char *text, size_t len)

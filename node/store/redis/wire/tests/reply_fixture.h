@@ -21,6 +21,9 @@ enum reply_meaning decode_bytes(struct op *op, const char *text, size_t len);
 
 #define DECODE(op, text) decode_bytes(op, text, sizeof(text) - 1)
 
+/* What follows decodes the `i`-th of the `count` ops of a call; 0, 1: the only one. */
+void decode_part_of(unsigned i, unsigned count);
+
 /* Element by element, where they are not text: begins with what stands at the head of every
  * answer that is OK; decode_built puts the number of elements before it. */
 void build(void);

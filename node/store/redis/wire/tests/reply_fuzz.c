@@ -275,6 +275,19 @@ static void ask(struct op *op, uint8_t how)
         op->in.chunk.limit = count;
 }
 
+/* The same answer, to three that travelled together. */
+static void decode_part(const redisReply *reply, struct op op)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        enum reply_meaning meaning = reply_decode_one(reply, i, 3, &op);
+
+        assert(meaning == REPLY_DONE || meaning == REPLY_REFUSED ||
+               meaning == REPLY_MALFORMED || meaning == REPLY_NO_SCRIPT);
+        if (meaning == REPLY_DONE && op.status == STATUS_OK && op.verb == OP_PUSH)
+            read_all(op.out.push.id);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct reply_room room;
@@ -288,6 +301,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     meaning = reply_decode(reply, &op, &room);
     assert((meaning == REPLY_DONE || meaning == REPLY_REFUSED || meaning == REPLY_MALFORMED) ==
            (op.status != STATUS_COUNT));
+    if (op.verb == OP_PUSH || op.verb == OP_ACK)
+        decode_part(reply, op);
     if (op.status == STATUS_OK && touches[op.verb])
         touches[op.verb](&op);
     if (meaning == REPLY_DONE)

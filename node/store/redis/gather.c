@@ -1,0 +1,141 @@
+/* What waits together travels together: requests of one topic and verb that meet in one turn of
+ * the loop go to Redis in one call, whose script writes each key once.
+ *
+ *   request_gather() ---> gathered, by topic ---> the end of the turn, or before: one call
+ *
+ * A gathered request counts as in flight, and waits for nothing: what is sent in a turn is
+ * written at its end in any case. One that finds no company goes as it always did.
+ *
+ * Order: the operations of one sender on a topic go to Redis in the order in which they came.
+ * So what is gathered of a topic goes before anything else of it does, unless that is alone on
+ * its sender's way (struct op). Within a call the order is that of coming.
+ */
+#include "node/store/redis/requests.h"
+
+#include <assert.h>
+
+#include "base/crc16.h"
+
+/* Pushes and acknowledgements of a topic have a slot each. */
+static struct request **slot_for(const struct request *r, enum op_verb verb)
+{
+    unsigned number = 2u * crc16(r->op->topic) + (verb == OP_ACK);
+
+    return &r->queue->gathered.by_topic[number % GATHER_SLOTS];
+}
+
+static struct request **slot_of(const struct request *r)
+{
+    return slot_for(r, r->op->verb);
+}
+
+/* ---- going ---- */
+
+/* Its connection may be lost by now, and the next one not be proved yet. */
+static void send_gathered(struct request *first)
+{
+    list_remove(&first->link);
+    *slot_of(first) = NULL;
+    if (redis_lane_is_connected(first->lane))
+        request_send_call(first);
+    else
+        requests_on_unsent(first);
+}
+
+static void send_all(struct gathered *g)
+{
+    struct list *link;
+
+    while ((link = list_first(&g->calls)))
+        send_gathered(CONTAINER_OF(link, struct request, link));
+}
+
+static void on_end_of_turn(struct turn_end *end)
+{
+    send_all(CONTAINER_OF(end, struct gathered, end));
+}
+
+static void send_slot(const struct request *r, enum op_verb verb)
+{
+    struct request *first = *slot_for(r, verb);
+
+    if (first)
+        send_gathered(first);
+}
+
+void request_send_gathered_before(const struct request *r)
+{
+    struct gathered *g = &r->queue->gathered;
+
+    if (r->op->is_alone || list_is_empty(&g->calls))
+        return;
+    if (r->op->topic.len == 0) {
+        send_all(g);
+        return;
+    }
+    send_slot(r, OP_PUSH);
+    send_slot(r, OP_ACK);
+}
+
+/* ---- coming ---- */
+
+static bool is_plain_push(const struct op *op)
+{
+    return op->in.push.mode == PUSH_REJECT && op->in.push.ttl_ms == 0 &&
+           op->in.push.rules.priority == RULES_PRIORITY_DEFAULT;
+}
+
+bool request_may_share(const struct request *r)
+{
+    const struct op *op = r->op;
+
+    if (r->may_have_run || r->needs_text || r->bytes > GATHER_BYTES_MAX)
+        return false;
+    return op->verb == OP_ACK || (op->verb == OP_PUSH && is_plain_push(op));
+}
+
+static bool may_join(const struct request *first, const struct request *r)
+{
+    return first->op->verb == r->op->verb && first->lane == r->lane &&
+           first->count < SCRIPT_MANY_MAX &&
+           first->bytes_of_all + r->bytes <= GATHER_BYTES_MAX &&
+           bytes_equal(first->op->topic, r->op->topic);
+}
+
+static void join(struct request *first, struct request *r)
+{
+    first->last->next = r;
+    first->last = r;
+    first->count++;
+    first->bytes_of_all += r->bytes;
+}
+
+void request_gather(struct request *r)
+{
+    struct gathered *g = &r->queue->gathered;
+    struct request **slot = slot_of(r);
+
+    if (!r->op->is_alone)
+        send_slot(r, r->op->verb == OP_PUSH ? OP_ACK : OP_PUSH);
+    if (*slot && may_join(*slot, r)) {
+        join(*slot, r);
+        return;
+    }
+    send_slot(r, r->op->verb);
+    *slot = r;
+    list_append(&g->calls, &r->link);
+    turn_end_ask(&g->end, g->loop);
+}
+
+void request_gather_init(struct gathered *g, struct loop *loop)
+{
+    *g = (struct gathered){.loop = loop};
+    turn_end_init(&g->end, TURN_SEND, on_end_of_turn);
+    list_init(&g->calls);
+}
+
+void request_gather_fini(struct gathered *g)
+{
+    assert(list_is_empty(&g->calls));
+    turn_end_cancel(&g->end);
+}

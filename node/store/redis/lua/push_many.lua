@@ -1,0 +1,149 @@
+-- push_many: the pushes of one topic that met in one turn of the node's loop.
+--
+-- KEYS   j p d r t n a u, as push has them
+-- ARGV   topic, and packed as '>BBBI6': number of buckets, this bucket, 1: say how long u is kept, the
+--        number of the first push in the ledger; the first and the last byte of their entries in u; then
+--        for each push id ('': make one), body, and packed as '>I5I6I4' delay ms, at ms (0: delay counts),
+--        TTR ms, and behind it, where it has any, its rules as in a value
+-- answer OK, now, wait, then for each push: code, due, and its id when it was made here, else ''
+-- USES   now epoch ring
+--
+-- For each push it does what push does for one, in their order, but it writes each key once. A push that
+-- replaces, has another priority, expires, or is retried comes alone.
+--
+-- Their entries in the ledger stand side by side. An entry that has its number already, or a higher one,
+-- is of a retry that came alone and has overtaken this call: the push has been answered.
+
+local j, p, d, r, t, n, a, u = unpack(KEYS)
+local topic = ARGV[1]
+local buckets, bucket, renews, number = parse('>BBBI6', ARGV[2])
+local FIRST, BIG_BYTES, IDS_TRIED, DELAY_MAX = 5, 1024, 1000, 3650 * 86400000
+local KEEP_MS = '3600000' -- PUSH_LEDGER_KEEP_MS
+local UNKNOWN, EVENT = 8, 2
+
+local ids, makes = {}, false
+for i = FIRST, #ARGV, 3 do
+    ids[#ids + 1] = ARGV[i]
+    makes = makes or ARGV[i] == ''
+end
+local count = #ids
+local noted = call('GETRANGE', u, ARGV[3], ARGV[4])
+noted = noted .. string.rep('\0', count * ENTRY_BYTES - #noted)
+local living = call('HMGET', j, unpack(ids))
+
+-- Each push's code and due time; where an id is made here, the numbers run on from `last`.
+local last = makes and tonumber(call('GET', n)) or 0
+local codes, dues, delays, stamps, made, seen = {}, {}, {}, {}, {}, {}
+local soonest, ready, done, big = math.huge, 0, 0, false
+for i = 1, count do
+    local packed, id = ARGV[FIRST + 3 * i - 1], ids[i]
+    local delay, at = parse('>I5I6', packed)
+    if at ~= 0 then
+        delay = math.max(0, at - now)
+    else
+        at = delay > 0 and start + delay or now
+    end
+    local code = OK
+    if parse('>I6', noted, (i - 1) * ENTRY_BYTES + 1) >= number + i - 1 then
+        code = UNKNOWN
+    elseif delay > DELAY_MAX then
+        code = OUT_OF_RANGE
+    elseif id == '' then
+        last = math.max(last, (now - EPOCH_MS) * NUMBERS_PER_MS - 1)
+        local most = last + IDS_TRIED
+        repeat
+            if last == most then
+                return redis.error_reply('DUEQ no free id in ' .. j)
+            end
+            last = last + 1
+            id = format('%d', last * buckets + bucket)
+        until not seen[id] and call('HEXISTS', j, id) == 0
+        ids[i], made[i] = id, last * buckets + bucket
+    elseif living[i] or seen[id] then
+        code = DUPLICATE
+    end
+    if code == OK then
+        seen[id], done = true, done + 1
+        big = big or #ARGV[FIRST + 3 * i - 2] > BIG_BYTES
+        if at > now then
+            soonest = math.min(soonest, at)
+        else
+            ready = ready + 1
+            if makes then
+                last = last + 1
+                stamps[i] = last
+            else
+                stamps[i] = ready
+            end
+        end
+    end
+    codes[i], dues[i], delays[i] = code, at, delay
+end
+
+if big then
+    call('HLEN', p)
+end
+local is_first, wait = false, -1
+if ready > 0 and call('LLEN', r) == 0 then
+    -- HERE wake
+    wake(j, topic)
+    is_first = call('HLEN', j) == 0
+end
+if soonest < math.huge then
+    -- HERE event
+    wait = event(t, topic, soonest)
+end
+if is_first or wait >= 0 then
+    call('ZADD', a, '0', topic)
+end
+if makes and done > 0 then
+    call('SET', n, format('%d', last))
+elseif ready > 0 then
+    last = call('INCRBY', n, ready) - ready
+end
+
+local places, entries, values, bodies, notes, answer = {}, {}, {}, {}, {}, {OK, now, wait}
+for i = 1, count do
+    local id, code, at, stamp = ids[i], codes[i], dues[i], 0
+    local note = sub(noted, (i - 1) * ENTRY_BYTES + 1, i * ENTRY_BYTES)
+    if code == OK then
+        local body, packed = ARGV[FIRST + 3 * i - 2], ARGV[FIRST + 3 * i - 1]
+        local is_big, rules, state = #body > BIG_BYTES, sub(packed, 16), DELAYED
+        if stamps[i] then
+            state, stamp = READY, MIDDLE + stamps[i] + (makes and 0 or last)
+            entries[#entries + 1] = pack('>I6', stamp) .. id
+        else
+            places[#places + 1] = format('%d', at)
+            places[#places + 1] = id
+        end
+        values[#values + 1] = id
+        values[#values + 1] = pack('>BI2', state + (is_big and 8 or 0) + (rules ~= '' and 64 or 0), 0)
+            .. sub(packed, 12, 15) .. pack('>I6I6I5', at, stamp, delays[i]) .. rules .. (is_big and '' or body)
+        if is_big then
+            bodies[#bodies + 1] = id
+            bodies[#bodies + 1] = body
+        end
+        note = pack('>I6I7I6B', number + i - 1, made[i] or 0, at, state == DELAYED and wait >= 0 and EVENT or 0)
+    end
+    notes[i] = note
+    answer[3 * i + 1], answer[3 * i + 2], answer[3 * i + 3] = code, at, made[i] and id or ''
+end
+if #places > 0 then
+    call('ZADD', d, unpack(places))
+end
+if #entries > 0 then
+    call('RPUSH', r, unpack(entries))
+end
+if #bodies > 0 then
+    call('HSET', p, unpack(bodies))
+end
+if #values > 0 then
+    call('HSET', j, unpack(values))
+end
+if done > 0 then
+    call('SETRANGE', u, ARGV[3], table.concat(notes))
+    if renews == 1 then
+        call('PEXPIRE', u, KEEP_MS)
+    end
+end
+return answer
