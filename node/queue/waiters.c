@@ -9,10 +9,11 @@
 #include "node/queue/hash.h"
 #include "node/queue/owners.h"
 
-#define RETRY_MS 1000 /* after a pop that failed */
-#define TRUST_MS 1000 /* how long a topic that was found empty is not asked again */
-#define GRACE_MS 100
-#define LATE_MS  500 /* wait for an answer in flight when a consumer's time is over */
+#define RETRY_MS    1000 /* after a pop that failed */
+#define TRUST_MS    1000 /* how long a topic that was found empty is not asked again */
+#define GRACE_MS    100
+#define LATE_MS     500 /* wait for an answer in flight when a consumer's time is over */
+#define REACH_FIRST 2   /* consumers that are claimed for the first pop */
 
 /* A topic that somebody waits for. It exists while it has an entry or a pop in flight. */
 struct topic {
@@ -22,7 +23,7 @@ struct topic {
     struct list claimed;   /* entries that the pop in flight is for, first come first */
     unsigned not_waiting;  /* entries of consumers that do not wait */
     struct list blocks;    /* entries here of consumers that it keeps from a lesser topic */
-    unsigned reach;        /* consumers to claim at once: 1, doubled while there is plenty */
+    unsigned reach;        /* consumers to claim at once: doubled while there is plenty */
     int64_t asked_mono_ms; /* when the last pop was made */
     bool is_dirty;
     bool has_failed; /* its last pop failed: it blocks nobody until the next try */
@@ -66,7 +67,7 @@ static struct topic *get_topic(struct waiters *w, struct bytes name)
     t = must(calloc(1, sizeof(*t) + name.len));
     t->waiters = w;
     t->is_dirty = true;
-    t->reach = 1;
+    t->reach = REACH_FIRST;
     list_init(&t->free);
     list_init(&t->claimed);
     list_init(&t->blocks);
@@ -264,6 +265,7 @@ static unsigned claim(struct topic *t)
             continue;
         }
         t->op.in.pop.id_only = entry->pop->id_only;
+        t->op.is_alone = entry->pop->is_alone && (t->op.is_alone || wanted == 0);
         wanted += entry->pop->count;
         entry->pop->is_claimed = true;
         list_remove(&entry->link);
@@ -378,7 +380,7 @@ static void note_plenty(struct topic *t)
     if (was_enough || t->op.out.pop.has_more)
         t->is_dirty = true;
     if (!was_enough)
-        t->reach = 1;
+        t->reach = REACH_FIRST;
     else if (t->reach < OP_ITEMS_MAX)
         t->reach *= 2;
 }

@@ -6,8 +6,9 @@
  *   a dirty topic with a free consumer and no pop in flight: claim some of its consumers,
  *   first come first served, clear `dirty`, pop as many jobs as they want together.
  *
- * How many are claimed: one at first, twice as many after each pop that brought all it asked
- * for. Claiming all of them for a single job would keep them from their other topics.
+ * How many are claimed: two at first, twice as many after each pop that brought all it asked
+ * for. Claiming all of them for a single job would keep them from their other topics; with one
+ * alone each single job would cost a second pop, which finds nothing.
  *
  * What makes a topic dirty:
  *   - its first consumer comes: nobody knows whether there is something for it;

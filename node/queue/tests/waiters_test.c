@@ -121,11 +121,26 @@ static void makes_few_pops_for_many_consumers(void **state)
     for (unsigned i = 0; i < 40; i++)
         consume(&f, &many[i], "t", 1, 5000);
     fixture_unhold(&f);
-    assert_int_equal(count(OP_POP) - before, 6); /* 1, 2, 4, .. */
+    assert_int_equal(count(OP_POP) - before, 5); /* 1, 4, 8, .. */
     for (unsigned i = 0; i < 40; i++) {
         assert_int_equal(many[i].status, STATUS_OK);
         delivered(&f, &many[i]);
     }
+}
+
+static void one_job_for_several_that_wait_costs_one_pop(void **state)
+{
+    unsigned long before;
+
+    consume(&f, &a, "t", 1, 5000);
+    consume(&f, &b, "t", 1, 5000);
+    before = count(OP_POP);
+    push(&f, "t", "1", 0, 5000);
+    fixture_turn(&f);
+    assert_got(&a, "1");
+    assert_int_equal(count(OP_POP), before + 1);
+    delivered(&f, &a);
+    queue_pop_cancel(&b.pop);
 }
 
 static void does_not_ask_a_topic_that_is_known_to_be_empty(void **state)
@@ -193,6 +208,7 @@ int main(void)
         WITH_ONE(takes_a_topic_named_twice_for_one),
         WITH_ONE(serves_in_the_order_of_arrival),
         WITH_ONE(makes_few_pops_for_many_consumers),
+        WITH_ONE(one_job_for_several_that_wait_costs_one_pop),
         WITH_ONE(does_not_ask_a_topic_that_is_known_to_be_empty),
         WITH_ONE(gives_as_many_as_were_asked_for),
         WITH_ONE(refuses_what_it_does_not_understand),
