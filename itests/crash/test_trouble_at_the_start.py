@@ -176,7 +176,7 @@ def make_fit(client):
 
 
 def fill_up(client):
-    client.config_set("maxclients", len(client.client_list()))
+    client.config_set("maxclients", 1)  # those that are there stay
 
 
 def make_room(client):
@@ -193,9 +193,8 @@ def test_a_redis_that_was_good_is_waited_for(make_node, make_redis, spoil, mend,
     with node.python_client() as producer:
         producer.push("topic", "before-1", ttr=60)
     old, before = node.worker_pid, len(node.output())
-    client.ping()
+    spoil(client)  # before: the next worker is there within ten milliseconds
     node.kill("worker")
-    spoil(client)
     wait_until(lambda: node.worker_pid not in (None, old), "there is another worker")
     wait_until(lambda: why in node.output()[before:], "it has looked at Redis")
     assert holds_for(lambda: node.process.returncode is None, 0.5)
