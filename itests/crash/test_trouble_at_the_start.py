@@ -12,6 +12,7 @@ from harness.wait import holds_for, wait_until
 
 COULD_NOT_START = 1
 JOBS = 3000
+CALL_MAX = 64  # pushes that share a call to Redis: SCRIPT_MANY_MAX
 
 
 # ---- the embedded Redis ----
@@ -48,7 +49,7 @@ def test_a_damaged_file_ends_the_node_though_redis_answered(stopped_with_data):
     path = log_of_redis(node)
     data = bytearray(path.read_bytes())
     assert len(data) > 3_000_000
-    at = data.index(b"\r\n*", len(data) * 2 // 3)
+    at = data.index(b"\r\n*", len(data) * 19 // 20)
     data[at + 2] = ord("!")
     path.write_bytes(data)
     node.settings["log.level"] = "info"
@@ -75,7 +76,8 @@ def test_a_file_that_was_cut_short_loads_and_that_is_told_everywhere(stopped_wit
     assert end_of(node) == COULD_NOT_START
     node.settings, before = settings, len(node.output())
     node.start()
-    assert JOBS - 1 <= node.redis().zcard(next(node.redis().scan_iter("dq:{*}:d:*"))) <= JOBS
+    left = node.redis().zcard(next(node.redis().scan_iter("dq:{*}:d:*")))
+    assert JOBS - CALL_MAX <= left <= JOBS, "the last call to Redis is lost"
     warning = re.search(r" warn  warden .* within a command, and (\d+) bytes were cut off",
                         node.output())
     cut = 7 + int(warning[1])
