@@ -18,7 +18,7 @@ from judge.lateness import Limits
 
 IS_LONG = bool(os.environ.get("DUEQ_LONG"))
 SEED = int(os.environ.get("DUEQ_SEED", random.SystemRandom().randrange(1 << 32) if IS_LONG else 1))
-OUTSIDE_P99_MS = 200  # several drills share the machine; ./dev drill is stricter
+OUTSIDE_P99_MS = 200  # ./dev drill is stricter
 
 
 def with_tours(tours):
