@@ -187,7 +187,7 @@ def test_rows_on_tour_run_in_all_their_variants_where_there_is_time(monkeypatch,
         [row.number, *variants]) or SimpleNamespace(failures=[], rounds=variants))
     for numbers in ci.with_tours(("6+7",)):
         ci.run_once(numbers, tmp_path)
-    alone = {number: [number, *(MATRIX[number].variants if is_long else
+    alone = {number: [number, *(MATRIX[number].long_variants if is_long else
                                 MATRIX[number].short_variants)] for number in ("5", "6", "7", "8b")}
     tour = ["6", *(f"{number} {variant}" for number in "67" for variant in alone[number][1:])]
     assert ran == (list(alone.values()) if is_long else [tour, alone["5"], alone["8b"]])

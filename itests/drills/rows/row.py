@@ -46,6 +46,11 @@ class Row:
         return self.variants
 
     @property
+    def long_variants(self):
+        """For ./dev test --all, which runs all of them, but none for longer than a minute."""
+        return self.variants
+
+    @property
     def rehearsed_variants(self):
         """Those that need nothing of an elected leader."""
         return self.short_variants

@@ -9,7 +9,7 @@ LOST = 0.05  # of all frames, in each direction
 WAY_MS = {"200 ms there and back": 100, "200 ms each way": 200}
 SESSION_MS = {100: 10_000, 200: 20_000}  # T: fifty round trips
 TICK_MS = 2000  # ZooKeeper's default: its servers bear with each other for five of these
-SHORT_S, LONG_S = 8, 600
+STAY_S = {"short": 8, "1 min": 60, "10 min": 600}
 SAID = "is too long for T"
 
 
@@ -21,6 +21,7 @@ class SlowLinks(Row):
 
     TOO_SHORT = "200 ms there and back, T = 2 s"
     variants = (*(f"{name}, 10 min" for name in WAY_MS), TOO_SHORT)
+    long_variants = (*(f"{name}, 1 min" for name in WAY_MS), TOO_SHORT)
     short_variants = ("200 ms there and back, short",)
     rounds = 3
     leader_stays = True
@@ -56,7 +57,7 @@ class SlowLinks(Row):
         return None
 
     def hold(self, drill):
-        stay(drill, (LONG_S if drill.variant.endswith("10 min") else SHORT_S) * 1000)
+        stay(drill, STAY_S.get(_parts(drill.variant)[1], STAY_S["short"]) * 1000)
         self.served_ms = drill.first_served(drill.struck_ms)
         self.is_said = [SAID in node.output() for node in drill.cluster.nodes]
         sent, lost = (self._count(drill, each) for each in ("sent", "lost"))
@@ -82,5 +83,10 @@ class SlowLinks(Row):
             yield f"T is said to be too short, by these of the nodes: {self.is_said}"
 
 
+def _parts(variant):
+    """Of "200 ms each way, 10 min": the way, and for how long."""
+    return variant.split(", ")
+
+
 def _way_ms(variant):
-    return WAY_MS[variant.split(",")[0]]
+    return WAY_MS[_parts(variant)[0]]
