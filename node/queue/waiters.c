@@ -495,7 +495,8 @@ static bool has_entry_at(const struct pop *pop, const struct topic *t)
  * costs nothing, and guards against lost news. */
 static bool is_in_doubt(const struct topic *t, const struct pop *pop)
 {
-    return !pop->may_wait || t->is_popping || pop->since_mono_ms >= t->asked_mono_ms + TRUST_MS;
+    return !pop->may_wait || (t->is_popping && pop->topic_count > 1) ||
+           pop->since_mono_ms >= t->asked_mono_ms + TRUST_MS;
 }
 
 static void add_entries(struct waiters *w, struct pop *pop)

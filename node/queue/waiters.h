@@ -12,18 +12,19 @@
  *
  * What makes a topic dirty:
  *   - its first consumer comes: nobody knows whether there is something for it;
- *   - a consumer comes while a pop is in flight, or one that does not wait. Otherwise a
- *     topic that is not dirty is known to be empty, and its news will be heard: asking it
- *     again for every consumer that comes keeps consumers busy with empty topics. (After a
- *     second it is asked again all the same);
+ *   - a consumer comes that does not wait; or one of several topics while a pop is in flight,
+ *     because it prefers this one to others. Else a topic that is not dirty is known to be
+ * empty, or the answer in flight will tell, and its news will be heard: asking it again for
+ * every consumer that comes keeps consumers busy with empty topics. (After a second it is asked
+ *     again all the same);
  *   - the store says that the topic has become ready, also while a pop is in flight, whose
  *     answer may be older than the news;
  *   - a pop brought all it asked for, or all that one answer may hold: there may be more;
  *   - a pop failed, or the store was away: anything may have happened.
  *
  * So a wake-up is never lost, and a topic that nobody waits for costs nothing: topics exist
- * here only while a consumer has an entry at them. (A rule without the "while in flight" parts
- * loses a wake-up within five steps: news and answers travel on different connections.)
+ * here only while a consumer has an entry at them. (A rule without the "while in flight" loses
+ * a wake-up within five steps: news and answers travel on different connections.)
  *
  * A claimed consumer can be given no other topic's job: at most one operation is in flight
  * for it. It is claimed for a topic only when none of its more important topics is dirty,

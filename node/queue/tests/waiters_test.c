@@ -143,6 +143,25 @@ static void one_job_for_several_that_wait_costs_one_pop(void **state)
     queue_pop_cancel(&b.pop);
 }
 
+/* The answer in flight tells whether there is something for the second. */
+static void asks_once_for_two_that_come_one_behind_the_other(void **state)
+{
+    unsigned long before = count(OP_POP);
+
+    memory_store_hold(f.ms);
+    consume(&f, &a, "t", 1, 5000);
+    consume(&f, &b, "t", 1, 5000);
+    fixture_unhold(&f);
+    assert_int_equal(count(OP_POP), before + 1);
+    push(&f, "t", "1", 0, 5000);
+    push(&f, "t", "2", 0, 5000);
+    fixture_turn(&f);
+    assert_got(&a, "1");
+    assert_got(&b, "2");
+    delivered(&f, &a);
+    delivered(&f, &b);
+}
+
 static void does_not_ask_a_topic_that_is_known_to_be_empty(void **state)
 {
     unsigned long before;
@@ -209,6 +228,7 @@ int main(void)
         WITH_ONE(serves_in_the_order_of_arrival),
         WITH_ONE(makes_few_pops_for_many_consumers),
         WITH_ONE(one_job_for_several_that_wait_costs_one_pop),
+        WITH_ONE(asks_once_for_two_that_come_one_behind_the_other),
         WITH_ONE(does_not_ask_a_topic_that_is_known_to_be_empty),
         WITH_ONE(gives_as_many_as_were_asked_for),
         WITH_ONE(refuses_what_it_does_not_understand),
