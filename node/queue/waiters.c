@@ -372,14 +372,12 @@ static void note_failure(struct topic *t)
         timer_arm(w->core->timers, &w->retry_timer, RETRY_MS);
 }
 
-/* Did the pop bring all that was asked for? Then there may be more. */
 static void note_plenty(struct topic *t)
 {
     bool was_enough = t->op.out.pop.count >= t->op.in.pop.count;
 
-    if (was_enough || t->op.out.pop.has_more)
-        t->is_dirty = true;
-    if (!was_enough)
+    t->is_dirty |= t->op.out.pop.has_more;
+    if (!was_enough || !t->op.out.pop.has_more)
         t->reach = REACH_FIRST;
     else if (t->reach < OP_ITEMS_MAX)
         t->reach *= 2;

@@ -7,19 +7,19 @@
  *   first come first served, clear `dirty`, pop as many jobs as they want together.
  *
  * How many are claimed: two at first, twice as many after each pop that brought all it asked
- * for. Claiming all of them for a single job would keep them from their other topics; with one
- * alone each single job would cost a second pop, which finds nothing.
+ * for and left some. Claiming all of them for a single job would keep them from their other
+ * topics.
  *
  * What makes a topic dirty:
  *   - its first consumer comes: nobody knows whether there is something for it;
  *   - a consumer comes that does not wait; or one of several topics while a pop is in flight,
- *     because it prefers this one to others. Else a topic that is not dirty is known to be
- * empty, or the answer in flight will tell, and its news will be heard: asking it again for
- * every consumer that comes keeps consumers busy with empty topics. (After a second it is asked
+ *     because it may prefer this one. Else a topic that is not dirty is known to be empty, or
+ *     the answer in flight will tell, and its news will be heard: asking it again for every
+ *     consumer that comes keeps consumers busy with empty topics. (After a second it is asked
  *     again all the same);
  *   - the store says that the topic has become ready, also while a pop is in flight, whose
  *     answer may be older than the news;
- *   - a pop brought all it asked for, or all that one answer may hold: there may be more;
+ *   - a pop left some: no push to a line that is not empty is announced;
  *   - a pop failed, or the store was away: anything may have happened.
  *
  * So a wake-up is never lost, and a topic that nobody waits for costs nothing: topics exist

@@ -348,8 +348,9 @@ struct op {
         } push;
         struct {
             const struct job *jobs; /* state RESERVED */
-            unsigned count;         /* fewer than asked: ready is empty now, unless has_more */
-            bool has_more;          /* it stopped short: ask again, no wake-up will come */
+            unsigned count;
+            bool has_more; /* else ready is empty now, or held back; with it no wake-up will
+                            * come: ask again */
         } pop;
         struct {
             unsigned

@@ -153,11 +153,12 @@ enum status memory_run_pop(struct call *c)
     assert(wanted >= 1 && wanted <= OP_ITEMS_MAX);
     while (!is_held_back && count < wanted && (record = first_alive(c))) {
         if (!takes_room(&record->job, count, &left)) {
-            c->op->out.pop.has_more = true;
+            wanted = count;
             break;
         }
         jobs[count++] = reserve(c);
     }
+    c->op->out.pop.has_more = count == wanted && c->topic->places[JOB_READY].count > 0;
     c->op->out.pop.jobs = jobs;
     c->op->out.pop.count = count;
     return STATUS_OK;

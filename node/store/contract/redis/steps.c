@@ -20,7 +20,7 @@ static void step_pop(enum op_verb verb, struct bytes topic)
     for (unsigned i = 0; i < op.out.pop.count; i++)
         remember_lease(&op.out.pop.jobs[i]);
     if (bytes_equal(topic, TOPIC)) {
-        waiting.is_waited_for = op.out.pop.count < op.in.pop.count && !op.out.pop.has_more;
+        waiting.is_waited_for = !op.out.pop.has_more;
         waiting.announced = twins_announced(TOPIC);
     }
 }

@@ -10,10 +10,11 @@
 -- The deadline is provisional, until `delivered` says that the consumer has the job, and the
 -- same for every TTR: a short one would be over before the reply has been read.
 --
--- The script may bring fewer jobs than wanted: it drops tombstones and lets expired jobs die,
+-- `more` is 1 where the line is not empty: no push to it will be announced, so the caller asks
+-- anew. The script may bring fewer jobs than wanted: it drops tombstones and lets expired jobs die,
 -- but only so many a call; and big bodies together have ROOM bytes at most, unless there is a
 -- single one. (A reply of 64 large bodies would hold up Redis, the node's loop and all its
--- clients.) Then `more` is 1, and the caller asks anew.
+-- clients.)
 --
 -- Most buckets have no settings and most topics no priorities: one call finds that out, and then
 -- r is all of the line. Jobs leave the line last: a script that breaks off before that leaves
@@ -135,7 +136,8 @@ end
 
 local of_q = members and #members or 0
 local of_r = seen - of_q
-if #ids < count and seen >= LOOK_MAX and (call('LLEN', r) > of_r or call('ZCARD', q) > of_q) then
+if (#ids == count or seen >= LOOK_MAX)
+    and (call('LLEN', r) > of_r or next_of_line and call('ZCARD', q) > of_q) then
     more = 1
 end
 if #ids == 0 and not dead then
