@@ -25,6 +25,7 @@ struct topic {
     struct list blocks;    /* entries here of consumers that it keeps from a lesser topic */
     unsigned reach;        /* consumers to claim at once: doubled while there is plenty */
     int64_t asked_mono_ms; /* when the last pop was made */
+    unsigned pops;         /* that were made */
     bool is_dirty;
     bool has_failed; /* its last pop failed: it blocks nobody until the next try */
     bool is_popping;
@@ -43,6 +44,7 @@ struct entry {
     struct bytes name; /* the topic's, as the consumer gave it */
     bool was_tried;    /* a pop that was made for it brought it nothing */
     bool is_news;      /* the topic was thought to be empty before this one came */
+    unsigned flight;   /* the pop that was in flight when it came, by topic.pops; 0: none was */
 };
 
 static void serve_topic(struct topic *t);
@@ -205,14 +207,21 @@ static bool is_out_of_reach(const struct topic *t, const struct pop *pop)
     return pop->may_wait && core_is_away(t->waiters->core, t->bucket);
 }
 
+/* Is it not known whether the topic has a job for the consumer? Nor is it while the pop is in
+ * flight that was when it came. */
+static bool is_unknown(const struct entry *entry)
+{
+    const struct topic *t = entry->topic;
+
+    return t->is_dirty ? !t->has_failed : t->is_popping && entry->flight == t->pops;
+}
+
 /* A topic that the consumer prefers, and that may have a job for it: first that must be known.
  * A consumer that does not wait asks each topic once. */
 static struct entry *find_better(const struct entry *entry)
 {
     for (struct entry *better = entry->pop->entries; better < entry; better++) {
-        const struct topic *t = better->topic;
-
-        if (t->is_dirty && !t->has_failed && !is_out_of_reach(t, entry->pop) &&
+        if (is_unknown(better) && !is_out_of_reach(better->topic, entry->pop) &&
             (entry->pop->may_wait || !better->was_tried))
             return better;
     }
@@ -399,7 +408,7 @@ static void on_popped(struct op *op)
     if (!t->is_dirty && t->not_waiting)
         dismiss_those_not_waiting(t);
     t->is_popping = false;
-    if (is_ok)
+    if (is_ok && t->is_dirty)
         serve_topic(t);
     else
         release_blocked(t);
@@ -426,6 +435,7 @@ static void serve_topic(struct topic *t)
     t->is_dirty = false;
     t->has_failed = false;
     t->is_popping = true;
+    t->pops++;
     t->op.verb = OP_POP;
     t->op.topic = t->name;
     t->op.bucket = t->bucket;
@@ -493,8 +503,7 @@ static bool has_entry_at(const struct pop *pop, const struct topic *t)
  * costs nothing, and guards against lost news. */
 static bool is_in_doubt(const struct topic *t, const struct pop *pop)
 {
-    return !pop->may_wait || (t->is_popping && pop->topic_count > 1) ||
-           pop->since_mono_ms >= t->asked_mono_ms + TRUST_MS;
+    return !pop->may_wait || pop->since_mono_ms >= t->asked_mono_ms + TRUST_MS;
 }
 
 static void add_entries(struct waiters *w, struct pop *pop)
@@ -507,7 +516,10 @@ static void add_entries(struct waiters *w, struct pop *pop)
 
         if (has_entry_at(pop, t)) /* it named the topic twice */
             continue;
-        *entry = (struct entry){.topic = t, .pop = pop, .name = pop->topics[i]};
+        *entry = (struct entry){.topic = t,
+                                .pop = pop,
+                                .name = pop->topics[i],
+                                .flight = t->is_popping ? t->pops : 0};
         list_init(&entry->blocked);
         if (is_in_doubt(t, pop)) {
             entry->is_news = !t->is_dirty;

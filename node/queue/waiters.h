@@ -12,9 +12,8 @@
  *
  * What makes a topic dirty:
  *   - its first consumer comes: nobody knows whether there is something for it;
- *   - a consumer comes that does not wait; or one of several topics while a pop is in flight,
- *     because it may prefer this one. Else a topic that is not dirty is known to be empty, or
- *     the answer in flight will tell, and its news will be heard: asking it again for every
+ *   - a consumer comes that does not wait. Else a topic that is not dirty is known to be empty,
+ *     or the answer in flight will tell, and its news will be heard: asking it again for every
  *     consumer that comes keeps consumers busy with empty topics. (After a second it is asked
  *     again all the same);
  *   - the store says that the topic has become ready, also while a pop is in flight, whose
@@ -27,9 +26,10 @@
  * a wake-up within five steps: news and answers travel on different connections.)
  *
  * A claimed consumer can be given no other topic's job: at most one operation is in flight
- * for it. It is claimed for a topic only when none of its more important topics is dirty,
- * so jobs come in the order of the topics. A topic remembers the consumers that it blocks this
- * way, and releases them when it turns clean, or fails.
+ * for it. It is claimed for a topic only when none of its more important topics is dirty, nor
+ * has a pop in flight since before the consumer came, so jobs come in the order of the topics.
+ * A topic remembers the consumers that it blocks this way, and releases them when it is clean,
+ * or fails.
  *
  * A consumer that waits is not claimed for a topic whose bucket is out of reach, nor blocked by
  * it; when the bucket is back the topic is dirty.
