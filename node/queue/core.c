@@ -49,14 +49,31 @@ static void take(struct core *core, struct op *op)
     op->waits = NULL;
 }
 
-void core_send(struct core *core, struct op *op)
+static void begin(struct core *core, struct op *op)
 {
     take(core, op);
     op->on_done = on_stored;
     core->in_flight++;
     core->leading += op_leads(op);
     core->before(core, op);
+}
+
+void core_send(struct core *core, struct op *op)
+{
+    begin(core, op);
     store_submit(core->store, op);
+}
+
+void core_carry(struct core *core, struct op *pop)
+{
+    begin(core, pop);
+}
+
+void core_carried(struct op *pop, enum status status)
+{
+    if (status != STATUS_OK)
+        pop->status = status_is_unknown(status) ? status : STATUS_UNAVAILABLE;
+    on_stored(pop);
 }
 
 void core_note_end(struct core *core)

@@ -48,7 +48,12 @@ void core_fini(struct core *core);
 /* `op` is checked, its topic and bucket are set. Allowed from the op's own on_done, too. */
 void core_send(struct core *core, struct op *op);
 
-/* See store_abandon(). Harmless for an op that is done. */
+/* The same for a pop that a scan brings (OP_SCAN_POPS_MAX): the store does not get it by
+ * itself. core_carried() ends it as the scan has ended. */
+void core_carry(struct core *core, struct op *pop);
+void core_carried(struct op *pop, enum status status);
+
+/* See store_abandon(). Harmless for an op that is done, or carried. */
 void core_abandon(struct core *core, struct op *op);
 
 /* Is the bucket out of reach, while others are not? */

@@ -345,7 +345,7 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     q->leadership.on_shut = on_shut;
     q->leadership.on_end = on_leadership_end;
     q->leadership.on_fenced = on_fenced;
-    scanner_init(&q->scanner, &q->core);
+    scanner_init(&q->scanner, &q->core, &q->waiters);
     hints_init(&q->hints, &q->core);
     feed_init(&q->feed, &q->core);
     censuses_init(&q->censuses, &q->core);

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "node/queue/core.h"
+#include "node/queue/waiters.h"
 
 #define SHARING_LATE_MS 1000 /* then another's topic is taken, */
 #define SHARING_REST_MS \
@@ -80,6 +81,8 @@ struct scanned_bucket {
     /* Where all nodes scan: what the scan in flight brings of this node's shares. */
     struct scan_share share;
     char marks[SHARES];
+
+    struct op *pops[OP_SCAN_POPS_MAX]; /* that the scan in flight brings */
 };
 
 static void scan(struct scanned_bucket *b);
@@ -187,10 +190,18 @@ static void count_locks(struct scanner *s, const struct op *op)
         s->doubted_until_mono_ms = timers_now(s->core->timers) + s->core->options.lock_ms;
 }
 
+/* Whoever gets a job may do anything, but scan this bucket. */
+static void end_pops(struct scanned_bucket *b)
+{
+    for (unsigned i = 0; i < b->op.in.scan.pop_count; i++)
+        core_carried(b->pops[i], b->op.status);
+}
+
 static void on_scanned(struct op *op)
 {
     struct scanned_bucket *b = CONTAINER_OF(op, struct scanned_bucket, op);
 
+    end_pops(b);
     b->is_scanning = false;
     if (op->status == STATUS_OK) {
         b->again_ms = AGAIN_MIN_MS;
@@ -238,6 +249,8 @@ static void fill_in(struct scanned_bucket *b)
     b->op.in.scan.node = core->options.node;
     b->op.in.scan.history_bytes = core->options.history_bytes;
     b->op.in.scan.share = NULL;
+    b->op.in.scan.pops = b->pops;
+    b->op.in.scan.pop_count = waiters_carry(b->scanner->waiters, b->op.bucket, b->pops);
     b->op.on_done = on_scanned;
     b->op.is_alone = true;
     if (b->scanner->shares)
@@ -355,10 +368,12 @@ void scanner_hear(struct scanner *s, unsigned bucket, unsigned share, int64_t wa
 
 /* ---- life ---- */
 
-void scanner_init(struct scanner *s, struct core *core)
+void scanner_init(struct scanner *s, struct core *core, struct waiters *waiters)
 {
-    *s = (struct scanner){
-        .core = core, .count = core->store->buckets, .doubted_until_mono_ms = INT64_MIN};
+    *s = (struct scanner){.core = core,
+                          .waiters = waiters,
+                          .count = core->store->buckets,
+                          .doubted_until_mono_ms = INT64_MIN};
     s->buckets = must(calloc(s->count, sizeof(*s->buckets)));
     for (unsigned i = 0; i < s->count; i++) {
         s->buckets[i].scanner = s;

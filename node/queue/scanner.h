@@ -67,9 +67,11 @@ void hints_tell(struct hints *h, unsigned bucket, unsigned share, int64_t wait_m
 
 struct scanned_bucket;
 struct shares_view;
+struct waiters;
 
 struct scanner {
     struct core *core;
+    struct waiters *waiters; /* whose pops the scans bring */
     struct scanned_bucket *buckets;
     unsigned count;
     struct shares *shares; /* NULL: all topics are this node's, while a bucket is on */
@@ -81,7 +83,7 @@ struct scanner {
                                     * lock that was to be its own */
 };
 
-void scanner_init(struct scanner *s, struct core *core);
+void scanner_init(struct scanner *s, struct core *core, struct waiters *waiters);
 void scanner_fini(struct scanner *s);
 
 /* The bucket is looked at now, and from now on. */

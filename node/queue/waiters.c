@@ -29,7 +29,9 @@ struct topic {
     bool is_dirty;
     bool has_failed; /* its last pop failed: it blocks nobody until the next try */
     bool is_popping;
-    struct op op; /* the pop in flight */
+    bool is_carried;       /* the pop goes with a scan */
+    struct list of_bucket; /* in waiters.by_bucket */
+    struct op op;          /* the pop in flight */
     unsigned bucket;
     struct bytes name;
     char text[];
@@ -76,6 +78,8 @@ static struct topic *get_topic(struct waiters *w, struct bytes name)
     memcpy(t->text, name.at, name.len);
     t->name = bytes_of(t->text, name.len);
     t->bucket = core_bucket_of(w->core, t->name);
+    list_append(&w->by_bucket[t->bucket].topics, &t->of_bucket);
+    w->by_bucket[t->bucket].count++;
     HASH_ADD_KEYPTR(hh, w->topics, t->name.at, t->name.len, t);
     return t;
 }
@@ -85,10 +89,19 @@ static void free_if_unused(struct topic *t)
     if (t->is_popping || !list_is_empty(&t->free) || !list_is_empty(&t->claimed))
         return;
     HASH_DEL(t->waiters->topics, t);
+    list_remove(&t->of_bucket);
+    t->waiters->by_bucket[t->bucket].count--;
     free(t);
 }
 
 /* ---- consumers leave ---- */
+
+/* Nobody waits for the pop in flight, if there is one. */
+static void abandon(struct topic *t)
+{
+    if (t->is_popping && !t->is_carried)
+        core_abandon(t->waiters->core, &t->op);
+}
 
 /* A pop that waits in the store, and has lost all its consumers, is abandoned. */
 static void remove_entry(struct waiters *w, struct entry *entry)
@@ -98,8 +111,8 @@ static void remove_entry(struct waiters *w, struct entry *entry)
     list_remove(&entry->link);
     list_remove(&entry->blocked);
     t->not_waiting -= !entry->pop->may_wait;
-    if (t->is_popping && list_is_empty(&t->claimed))
-        core_abandon(w->core, &t->op);
+    if (list_is_empty(&t->claimed))
+        abandon(t);
     free_if_unused(t);
 }
 
@@ -250,14 +263,14 @@ static void release_blocked(struct topic *t)
 }
 
 /* Does the pop go into one operation with those claimed so far, which want `wanted` jobs? */
-static bool fits(const struct pop *pop, const struct op *op, unsigned wanted)
+static bool fits(const struct pop *pop, const struct op *op, unsigned wanted, unsigned most)
 {
-    return wanted == 0 ||
-           (pop->id_only == op->in.pop.id_only && wanted + pop->count <= OP_ITEMS_MAX);
+    return wanted + pop->count <= most && (wanted == 0 || pop->id_only == op->in.pop.id_only);
 }
 
-/* Moves the entries to pop for to `claimed`; returns how many jobs they want together. */
-static unsigned claim(struct topic *t)
+/* Moves the entries to pop for to `claimed`; returns how many jobs they want together: `most`,
+ * OP_ITEMS_MAX or fewer, where there are consumers enough. */
+static unsigned claim(struct topic *t, unsigned most)
 {
     unsigned wanted = 0, claimed = 0;
 
@@ -266,7 +279,7 @@ static unsigned claim(struct topic *t)
         struct entry *better;
 
         if (entry->pop->is_claimed || is_out_of_reach(t, entry->pop) ||
-            !fits(entry->pop, &t->op, wanted))
+            !fits(entry->pop, &t->op, wanted, most))
             continue;
         better = find_better(entry);
         if (better) {
@@ -279,7 +292,7 @@ static unsigned claim(struct topic *t)
         entry->pop->is_claimed = true;
         list_remove(&entry->link);
         list_append(&t->claimed, &entry->link);
-        if (wanted == OP_ITEMS_MAX || ++claimed == t->reach)
+        if (wanted == most || ++claimed == t->reach)
             break;
     }
     return wanted;
@@ -415,9 +428,36 @@ static void on_popped(struct op *op)
     free_if_unused(t);
 }
 
+/* With a scan that failed its pops have failed, too, but not by themselves: the topic is asked.
+ */
+static void on_carried(struct op *op)
+{
+    struct topic *t = CONTAINER_OF(op, struct topic, op);
+
+    t->is_carried = false;
+    if (op->status != STATUS_OK) {
+        op->status = STATUS_OK;
+        op->out.pop.jobs = NULL;
+        op->out.pop.count = 0;
+        op->out.pop.has_more = true;
+    }
+    on_popped(op);
+}
+
 static bool wants_to_pop(const struct topic *t)
 {
     return t->is_dirty && !t->is_popping;
+}
+
+static void begin_pop(struct topic *t, unsigned wanted, void (*on_done)(struct op *op))
+{
+    t->is_popping = true;
+    t->pops++;
+    t->op.verb = OP_POP;
+    t->op.topic = t->name;
+    t->op.bucket = t->bucket;
+    t->op.in.pop.count = wanted;
+    t->op.on_done = on_done;
 }
 
 /* The rule at the top of waiters.h: pops if the topic is dirty and a consumer is free, and
@@ -428,19 +468,13 @@ static void serve_topic(struct topic *t)
 
     if (!wants_to_pop(t))
         return;
-    wanted = claim(t);
+    wanted = claim(t, OP_ITEMS_MAX);
     if (!wanted)
         return;
     t->asked_mono_ms = timers_now(t->waiters->core->timers);
     t->is_dirty = false;
     t->has_failed = false;
-    t->is_popping = true;
-    t->pops++;
-    t->op.verb = OP_POP;
-    t->op.topic = t->name;
-    t->op.bucket = t->bucket;
-    t->op.in.pop.count = wanted;
-    t->op.on_done = on_popped;
+    begin_pop(t, wanted, on_popped);
     core_send(t->waiters->core, &t->op);
     release_blocked(t);
 }
@@ -483,8 +517,8 @@ static bool can_all_wait(const struct list *entries)
  * back. */
 static void go_without(struct topic *t)
 {
-    if (t->is_popping && can_all_wait(&t->claimed))
-        core_abandon(t->waiters->core, &t->op);
+    if (can_all_wait(&t->claimed))
+        abandon(t);
     release_blocked(t);
 }
 
@@ -626,6 +660,28 @@ void waiters_wake(struct waiters *w, struct bytes topic)
     serve_topic(t);
 }
 
+/* A dirty topic is asked by itself, as soon as it can be. */
+unsigned waiters_carry(struct waiters *w, unsigned bucket, struct op **pops)
+{
+    unsigned count = 0, left = OP_ITEMS_MAX;
+
+    if (w->by_bucket[bucket].count > OP_SCAN_POPS_MAX)
+        return 0;
+    LIST_EACH (link, &w->by_bucket[bucket].topics) {
+        struct topic *t = CONTAINER_OF(link, struct topic, of_bucket);
+        unsigned wanted = t->is_dirty || t->is_popping || left == 0 ? 0 : claim(t, left);
+
+        if (!wanted)
+            continue;
+        left -= wanted;
+        begin_pop(t, wanted, on_carried);
+        t->is_carried = true;
+        pops[count++] = &t->op;
+        core_carry(w->core, &t->op);
+    }
+    return count;
+}
+
 void waiters_wake_all(struct waiters *w)
 {
     struct topic *t, *next;
@@ -665,6 +721,9 @@ void waiters_init(struct waiters *w, struct core *core, struct deliveries *deliv
                   struct owners *owners)
 {
     *w = (struct waiters){.core = core, .deliveries = deliveries, .owners = owners};
+    w->by_bucket = must(calloc(core->store->buckets, sizeof(*w->by_bucket)));
+    for (unsigned i = 0; i < core->store->buckets; i++)
+        list_init(&w->by_bucket[i].topics);
     list_init(&w->waiting);
     list_init(&w->released);
     later_init(&w->over, core->timers, tell_over);
@@ -676,4 +735,5 @@ void waiters_fini(struct waiters *w)
     assert(!w->topics && !w->places.accounts);
     later_fini(&w->over);
     timer_disarm(w->core->timers, &w->retry_timer);
+    free(w->by_bucket);
 }

@@ -25,6 +25,10 @@
  * here only while a consumer has an entry at them. (A rule without the "while in flight" loses
  * a wake-up within five steps: news and answers travel on different connections.)
  *
+ * What becomes due here comes without a question: a scan brings a pop for each topic that is
+ * not dirty and has a free consumer (waiters_carry). Where a bucket has many of them, it brings
+ * none.
+ *
  * A claimed consumer can be given no other topic's job: at most one operation is in flight
  * for it. It is claimed for a topic only when none of its more important topics is dirty, nor
  * has a pop in flight since before the consumer came, so jobs come in the order of the topics.
@@ -93,6 +97,10 @@ struct waiters {
     struct deliveries *deliveries;
     struct owners *owners;
     struct topic *topics; /* hash by name */
+    struct {
+        struct list topics;
+        unsigned count;
+    } * by_bucket;
     struct list waiting;  /* pops with entries */
     struct list released; /* entries (blocked) whose consumers may claim lesser topics now */
     bool is_releasing;
@@ -113,6 +121,11 @@ void waiters_add(struct waiters *w, struct pop *pop);
  * too. */
 void waiters_refuse(struct waiters *w, struct pop *pop, enum status status);
 void waiters_cancel_all(struct waiters *w);
+
+/* A scan of the bucket is about to be sent: makes a pop for each topic whose consumers wait for
+ * news, and writes them to `pops`, which has room for OP_SCAN_POPS_MAX; returns how many. They
+ * are carried (core.h): the scanner ends them. */
+unsigned waiters_carry(struct waiters *w, unsigned bucket, struct op **pops);
 
 /* The topic may have ready jobs. */
 void waiters_wake(struct waiters *w, struct bytes topic);

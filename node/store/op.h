@@ -85,6 +85,14 @@ enum op_verb {
         OP_COUNT
 };
 
+/* A SCAN may bring POPs of the bucket's topics, each of another one, which together want
+ * OP_ITEMS_MAX jobs at most. One runs after the moves where they made jobs of its topic ready;
+ * the topic's wake-up comes only where it leaves some. They are not submitted by themselves,
+ * and have their outputs and now_ms when the scan's on_done comes: without a job where nothing
+ * became ready. What became of a scan that failed became of its pops. */
+#define OP_SCAN_POPS_MAX  32
+#define OP_SCAN_BYTES_MAX 32768 /* of the big bodies that they bring */
+
 #define OP_ITEMS_MAX        64   /* leases in one DELIVERED, KEEP or RETURN; jobs in one POP */
 #define OP_TOPICS_MAX       100  /* topics in one TOPICS */
 #define OP_CHUNK_MAX        1000 /* jobs in one KICK or PURGE */
@@ -285,6 +293,8 @@ struct op {
             int64_t history_bytes;             /* as record.bytes_max */
             const struct scan_share *share;    /* NULL: all topics are the caller's; else the
                                                 * topics' locks count, and not the token */
+            struct op *const *pops;            /* see OP_SCAN_POPS_MAX */
+            unsigned pop_count;
         } scan;
         struct {
             int64_t delay_ms; /* from now; 0: at once. Ignored when at_ms is not 0 */

@@ -35,6 +35,12 @@ static void turn_all(void)
     }
 }
 
+static void pass(int64_t ms)
+{
+    for (unsigned n = 0; n < NODES; n++)
+        fixture_advance(&nodes[n], ms);
+}
+
 /* A consumer that has got a job acknowledges it, now and then loses it. */
 static void settle(struct fixture *node, struct consumer *who)
 {
@@ -62,7 +68,7 @@ static void random_step(void)
     struct consumer *who = &crowd[n][rand() % CONSUMERS];
     bool is_waiting = who->pop.on_done && who->done == 0;
 
-    switch (rand() % 8) {
+    switch (rand() % 10) {
     case 0:
     case 1:
         memory_store_unhold(node->ms);
@@ -78,6 +84,15 @@ static void random_step(void)
     case 4:
         if (is_waiting)
             queue_pop_cancel(&who->pop);
+        break;
+    case 5: /* the scan that moves it may bring a pop */
+        memory_store_unhold(node->ms);
+        assert_int_equal(push(node, rand() % 2 ? "t" : "u", "", 1 + rand() % 3, 100000),
+                         STATUS_OK);
+        pushed++;
+        break;
+    case 6:
+        pass(1 + rand() % 3);
         break;
     default:
         settle(node, who);
@@ -114,7 +129,7 @@ static void run_by_chance(unsigned seed)
     srand(seed);
     memset(crowd, 0, sizeof(crowd));
     pushed = acked = 0;
-    fixture_start(&nodes[0], 2);
+    fixture_start_active(&nodes[0], 2);
     fixture_join(&nodes[1], &nodes[0]);
     for (unsigned step = 0; step < STEPS; step++) {
         random_step();

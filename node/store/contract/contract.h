@@ -60,6 +60,7 @@ struct contract_part {
 
 extern const struct contract_part contract_pushes, contract_places, contract_leases;
 extern const struct contract_part contract_owners, contract_scans, contract_orphans;
+extern const struct contract_part contract_scan_pops;
 extern const struct contract_part contract_events, contract_bytes, contract_topics;
 extern const struct contract_part contract_priorities, contract_expiry, contract_tries;
 extern const struct contract_part contract_moves, contract_modes, contract_fences;

@@ -59,6 +59,8 @@ static void keep_scan(struct room *room, struct op *op)
     op->out.scan.lateness_ms =
         KEEP_ARRAY(room, op->out.scan.lateness_ms, op->out.scan.lateness_count);
     keep(room, &op->out.scan.wrong);
+    for (unsigned i = 0; i < op->in.scan.pop_count; i++)
+        keep_pop(room, op->in.scan.pops[i]);
 }
 
 static void keep_topics(struct room *room, struct op *op)

@@ -93,12 +93,13 @@ enum status memory_run_push(struct call *c)
 
 /* ---- pop ---- */
 
-/* Does the body fit into what is left of an answer with `count` jobs? Then takes the room. */
-static bool takes_room(const struct job *job, unsigned count, size_t *left)
+/* Does the body fit into what is left of an answer? The first always does, where it `is_free`.
+ * Then takes the room. */
+static bool takes_room(const struct job *job, bool is_free, size_t *left)
 {
     size_t bytes = job->body.len > OP_BODY_SMALL_MAX ? job->body.len : 0;
 
-    if (count > 0 && bytes > *left)
+    if (!is_free && bytes > *left)
         return false;
     *left -= bytes < *left ? bytes : *left;
     return true;
@@ -142,17 +143,16 @@ static bool is_paused(struct call *c)
     return true;
 }
 
-enum status memory_run_pop(struct call *c)
+static void pop(struct call *c, size_t *left, bool is_of_scan)
 {
     unsigned wanted = c->op->in.pop.count, count = 0;
     struct job *jobs = room_get(c->room, wanted * sizeof(*jobs));
     bool is_held_back = is_paused(c);
-    size_t left = OP_POP_BYTES_MAX;
     struct record *record;
 
     assert(wanted >= 1 && wanted <= OP_ITEMS_MAX);
     while (!is_held_back && count < wanted && (record = first_alive(c))) {
-        if (!takes_room(&record->job, count, &left)) {
+        if (!takes_room(&record->job, count == 0 && !is_of_scan, left)) {
             wanted = count;
             break;
         }
@@ -161,7 +161,19 @@ enum status memory_run_pop(struct call *c)
     c->op->out.pop.has_more = count == wanted && c->topic->places[JOB_READY].count > 0;
     c->op->out.pop.jobs = jobs;
     c->op->out.pop.count = count;
+}
+
+enum status memory_run_pop(struct call *c)
+{
+    size_t left = OP_POP_BYTES_MAX;
+
+    pop(c, &left, false);
     return STATUS_OK;
+}
+
+void memory_pop_in_scan(struct call *c, size_t *left)
+{
+    pop(c, left, true);
 }
 
 /* ---- leases ---- */

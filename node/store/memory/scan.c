@@ -201,17 +201,34 @@ struct topic_lock memory_lock_tell(const struct call *c, const struct topic *top
 #define TRIM_EVERY     17 /* ms, and then */
 #define TRIM_LOOK_MAX  100
 
+struct scan {
+    int64_t *lateness_ms;
+    struct topic *to_pop[OP_SCAN_POPS_MAX]; /* got ready jobs, and the scan brings their pops */
+    unsigned to_pop_count;
+};
+
 /* One topic in its turn. */
 struct visit {
     struct call *c;
     struct topic *topic;
     struct topic_settings settings; /* the topic's, and where it has none the configuration's */
-    int64_t *lateness_ms;           /* of the call */
-    struct record **dead;           /* the dead before this scan: only these are pruned */
+    struct scan *scan;
+    bool has_readied;
+    struct record **dead; /* the dead before this scan: only these are pruned */
     size_t dead_count;
     int64_t expiry_ms; /* the next to expire, even if it dies of its tries right now, as in
                         * Redis: the next event is a lower bound */
 };
+
+/* The pop of the topic that the scan brings; NULL: none. */
+static struct op *pop_of(const struct call *c, const struct topic *topic)
+{
+    for (unsigned i = 0; i < c->op->in.scan.pop_count; i++) {
+        if (bytes_equal(c->op->in.scan.pops[i]->topic, topic->name))
+            return c->op->in.scan.pops[i];
+    }
+    return NULL;
+}
 
 static struct topic_settings settings_for(const struct op *op, const struct topic *topic)
 {
@@ -279,13 +296,26 @@ static void die(struct visit *v, struct record *record, enum death death)
     note(v, EVENT_DIED, record, 0);
 }
 
+/* Where the scan brings a pop of the topic, that comes before the wake-up. */
+static void get_ready(struct visit *v, struct record *record)
+{
+    struct scan *scan = v->scan;
+
+    if (!v->has_readied && pop_of(v->c, v->topic)) {
+        v->topic->is_muted = true;
+        scan->to_pop[scan->to_pop_count++] = v->topic;
+    }
+    v->has_readied = true;
+    enter_ready_last(v->topic, record);
+}
+
 static void become_due(struct visit *v, struct record *record)
 {
     struct op *op = v->c->op;
 
-    v->lateness_ms[op->out.scan.lateness_count++] = v->c->now_ms - record->job.due_ms;
+    v->scan->lateness_ms[op->out.scan.lateness_count++] = v->c->now_ms - record->job.due_ms;
     record_leave(v->topic, record);
-    enter_ready_last(v->topic, record);
+    get_ready(v, record);
     note(v, EVENT_DUE, record, 0);
 }
 
@@ -307,7 +337,7 @@ static void time_out(struct visit *v, struct record *record)
     if (rest_ms > 0)
         enter_delayed(v->topic, record, memory_after(v->c, rest_ms));
     else
-        enter_ready_last(v->topic, record);
+        get_ready(v, record);
     note(v, EVENT_TIMED_OUT, record, job->due_ms);
 }
 
@@ -454,11 +484,10 @@ static void leave_alone(struct call *c, struct topic *topic)
 }
 
 /* A job that the limit leaves out keeps its time. */
-static void memory_visit_topic(struct call *c, struct topic *topic, int64_t *lateness_ms)
+static void memory_visit_topic(struct call *c, struct topic *topic, struct scan *scan)
 {
-    struct visit v = {.c = c, .topic = topic};
+    struct visit v = {.c = c, .topic = topic, .scan = scan};
 
-    v.lateness_ms = lateness_ms;
     v.settings = settings_for(c->op, topic);
     if (!has_room(&v))
         memory_topic_set_next(topic, topic->event.due_mono_ms);
@@ -466,6 +495,34 @@ static void memory_visit_topic(struct call *c, struct topic *topic, int64_t *lat
         leave_alone(c, topic);
     else
         visit(&v);
+}
+
+/* ---- the pops that a scan brings ---- */
+
+static void begin_pop(const struct call *c, struct op *pop)
+{
+    pop->status = STATUS_OK;
+    pop->now_ms = c->now_ms;
+    pop->wait_ms = -1;
+    memset(&pop->out.pop, 0, sizeof(pop->out.pop));
+}
+
+static void run_pops(struct call *c, struct scan *scan)
+{
+    size_t left = OP_SCAN_BYTES_MAX;
+
+    for (unsigned i = 0; i < scan->to_pop_count; i++) {
+        struct topic *topic = scan->to_pop[i];
+        struct call of_topic = *c;
+
+        of_topic.topic = topic;
+        of_topic.op = pop_of(c, topic);
+        topic->is_muted = false;
+        memory_pop_in_scan(&of_topic, &left);
+        if (topic->is_to_announce && of_topic.op->out.pop.has_more)
+            memory_topic_announce(topic);
+        topic->is_to_announce = false;
+    }
 }
 
 /* ---- many nodes ---- */
@@ -564,7 +621,7 @@ static void claim_due(struct shared_scan *s)
         expect(s, AGAIN_MS);
 }
 
-static void scan_claimed(struct shared_scan *s, int64_t *lateness_ms)
+static void scan_claimed(struct shared_scan *s, struct scan *scan)
 {
     struct op *op = s->c->op;
 
@@ -572,7 +629,7 @@ static void scan_claimed(struct shared_scan *s, int64_t *lateness_ms)
         struct topic *topic = s->claimed[s->scanned++];
 
         timer_disarm(&s->c->bucket->index, &topic->event);
-        memory_visit_topic(s->c, topic, lateness_ms);
+        memory_visit_topic(s->c, topic, scan);
         if (timer_is_armed(&topic->event) && wait_for(s, topic) <= 0)
             expect(s, 0);
     }
@@ -601,15 +658,16 @@ static void look_ahead(struct shared_scan *s)
     }
 }
 
-static void memory_shared_scan(struct call *c, int64_t *lateness_ms)
+static void memory_shared_scan(struct call *c, struct scan *scan)
 {
     struct shared_scan s = {.c = c, .next_ms = MEMORY_NEVER};
 
     sort(&s);
     claim_due(&s);
-    scan_claimed(&s, lateness_ms);
+    scan_claimed(&s, scan);
     for (unsigned i = 0; i < s.scanned; i++)
         memory_lock_settle(c, s.claimed[i], s.claims[i]);
+    run_pops(c, scan);
     look_ahead(&s);
     c->op->out.scan.next_ms = s.next_ms == MEMORY_NEVER ? -1 : s.next_ms;
 }
@@ -658,26 +716,30 @@ static int64_t next_ms(const struct call *c)
 }
 
 /* Visits each topic once, even one that has more to do. */
-static void scan_all(struct call *c, int64_t *lateness_ms)
+static void scan_all(struct call *c, struct scan *scan)
 {
     struct topic *topics[MEMORY_SCAN_TOPICS_MAX];
     unsigned count = take_all_due(c, topics);
 
     for (unsigned i = 0; i < count; i++)
-        memory_visit_topic(c, topics[i], lateness_ms);
+        memory_visit_topic(c, topics[i], scan);
+    run_pops(c, scan);
     c->op->out.scan.next_ms = next_ms(c);
 }
 
 enum status memory_run_scan(struct call *c)
 {
     struct op *op = c->op;
-    int64_t *lateness_ms = room_get(c->room, op->in.scan.limit * sizeof(*lateness_ms));
+    struct scan scan = {.lateness_ms =
+                            room_get(c->room, op->in.scan.limit * sizeof(*scan.lateness_ms))};
 
-    op->out.scan.lateness_ms = lateness_ms;
+    op->out.scan.lateness_ms = scan.lateness_ms;
+    for (unsigned i = 0; i < op->in.scan.pop_count; i++)
+        begin_pop(c, op->in.scan.pops[i]);
     if (op->in.scan.share)
-        memory_shared_scan(c, lateness_ms);
+        memory_shared_scan(c, &scan);
     else
-        scan_all(c, lateness_ms);
+        scan_all(c, &scan);
     if (op->in.scan.history_bytes > 0)
         memory_history_cut(&c->bucket->history, op->in.scan.history_bytes);
     return STATUS_OK;

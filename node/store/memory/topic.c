@@ -164,6 +164,10 @@ static struct memory_listener *listener_of(struct list *link)
 
 void memory_topic_announce(struct topic *topic)
 {
+    if (topic->is_muted) {
+        topic->is_to_announce = true;
+        return;
+    }
     if (topic->announced_by == topic->bucket->db->operations)
         return;
     topic->announced_by = topic->bucket->db->operations;

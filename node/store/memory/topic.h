@@ -76,6 +76,8 @@ struct topic {
     struct lock lock;
     unsigned lost_count;
     uint64_t announced_by; /* number of the last operation that announced it */
+    bool is_muted;         /* a scan announces it later, if a pop leaves some */
+    bool is_to_announce;
     uint64_t left_by;  /* number of the last operation that took a ready job of another than the
                         * default priority: when it began, there was one */
     struct bytes name; /* points to `bytes` */

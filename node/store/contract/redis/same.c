@@ -59,6 +59,21 @@ static int64_t lateness_sum(const struct op *op)
     return sum_ms;
 }
 
+static void check_push(const struct op *r, const struct op *m)
+{
+    assert_bytes(m->out.push.id, r->out.push.id);
+    SAME(out.push.due_ms);
+    SAME(out.push.existed);
+}
+
+static void check_pop(const struct op *r, const struct op *m)
+{
+    SAME(out.pop.count);
+    SAME(out.pop.has_more);
+    for (unsigned i = 0; i < r->out.pop.count; i++)
+        check_job(&r->out.pop.jobs[i], &m->out.pop.jobs[i]);
+}
+
 /* Which of them came first is each store's own. */
 static void check_scan(const struct op *r, const struct op *m)
 {
@@ -75,21 +90,12 @@ static void check_scan(const struct op *r, const struct op *m)
     SAME(out.scan.stolen);
     SAME(out.scan.conflicts);
     assert_int_equal(lateness_sum(r), lateness_sum(m));
-}
+    for (unsigned i = 0; i < r->in.scan.pop_count; i++) {
+        const struct op *of_r = r->in.scan.pops[i], *of_m = m->in.scan.pops[i];
 
-static void check_push(const struct op *r, const struct op *m)
-{
-    assert_bytes(m->out.push.id, r->out.push.id);
-    SAME(out.push.due_ms);
-    SAME(out.push.existed);
-}
-
-static void check_pop(const struct op *r, const struct op *m)
-{
-    SAME(out.pop.count);
-    SAME(out.pop.has_more);
-    for (unsigned i = 0; i < r->out.pop.count; i++)
-        check_job(&r->out.pop.jobs[i], &m->out.pop.jobs[i]);
+        assert_int_equal(of_m->now_ms, of_r->now_ms);
+        check_pop(of_r, of_m);
+    }
 }
 
 static void check_leases(const struct op *r, const struct op *m)

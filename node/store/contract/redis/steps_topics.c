@@ -135,6 +135,30 @@ static void share_somehow(struct op *op)
     op->in.scan.share = &share;
 }
 
+/* Each store fills in its own. */
+static void scan_with_pops(struct op redis)
+{
+    struct op pops[2][2], *lists[2][2], memory = redis;
+    unsigned count = 1 + twins_below(2);
+
+    for (unsigned i = 0; i < count; i++) {
+        pops[0][i] = (struct op){.verb = OP_POP,
+                                 .topic = i == 0 ? TOPIC : OTHER,
+                                 .in.pop = {1 + twins_below(3), twins_below(2)}};
+        pops[1][i] = pops[0][i];
+        lists[0][i] = &pops[0][i];
+        lists[1][i] = &pops[1][i];
+    }
+    redis.in.scan.pops = lists[0];
+    memory.in.scan.pops = lists[1];
+    redis.in.scan.pop_count = memory.in.scan.pop_count = count;
+    redis = twins_run_each(redis, memory);
+    if (redis.status != STATUS_OK)
+        return;
+    for (unsigned i = 0; i < pops[0][0].out.pop.count; i++)
+        remember_lease(&pops[0][0].out.pop.jobs[i]);
+}
+
 void step_scan(enum op_verb verb, struct bytes topic)
 {
     static const struct bytes patterns[] = {{"orders", 6}, {"*", 1}, {"mai*", 4}, {"other", 5}};
@@ -150,7 +174,10 @@ void step_scan(enum op_verb verb, struct bytes topic)
     op.in.scan.history_bytes = twins_below(4) ? PLENTY : 0;
     if (twins_below(2))
         share_somehow(&op);
-    twins_run(op);
+    if (twins_below(2))
+        twins_run(op);
+    else
+        scan_with_pops(op);
 }
 
 void step_record(enum op_verb verb, struct bytes topic)

@@ -5,10 +5,13 @@
 -- KEYS   t n a c h f, and by rule the bucket's o and the topics' own: the name of t with o, or with
 --        j, p, d, r, q, v, x, e for its letter
 -- ARGV   limit: move at most so many jobs; the node's name and bytes the history may take (0: none
---        is written); then for each rule of the configuration: pattern, settings, packed; last
+--        is written); pops, packed: for each the topic behind its length, count, 1 where the owners
+--        are remembered; then for each rule of the configuration: pattern, settings, packed; last
 --        the leader's token
 -- answer code, now, wait (always -1); where it is FENCED, the token seen; else the fields of enum
---        scan_field (wire/decode.h), then the lateness of each delayed job that became ready
+--        scan_field (wire/decode.h), then the lateness of each delayed job that became ready, then
+--        for each pop that ran: its number, 1 where it left some, how many elements follow, and
+--        those that a pop has for its jobs
 -- USES   now moved wake become_ready
 --
 -- Where all nodes scan, the last argument is the node's share instead of the token, 300 bytes: view 16
@@ -27,6 +30,11 @@
 -- but looking costs, and most have none: so the scan looks in one ms of TRIM_EVERY, where r is
 -- written anyway. (A prime, so that no rhythm of the scans passes it by.)
 --
+-- Consumers that wait at the node that scans need no wake-up: it brings their pops, and each runs
+-- where jobs of its topic have become ready, after all moves. Only what a pop leaves, or could not
+-- pop, is published. (Behind the scan, without a wake-up, a pop could be lost with the connection,
+-- and other nodes would not know of the jobs.)
+--
 -- A job that is due and expired dies. A job that dies here counts against its topic's limits at
 -- once, but is not deleted: a dead job stays for one scan at least.
 
@@ -42,9 +50,21 @@ local OWN, OTHERS, AGAIN_MS = 43, 45, 100 -- + and -; what is neither, ~, is kep
 local HELD, TAKE, TAKE_LATE, TAKE_OVER = -1, -2, -3, -4 -- claims of locks; or a token
 local bucket, until_now = sub(t, 1, -2), format('%d', now)
 local o = bucket .. 'o'
-local has_rules = #ARGV > 4
+local has_rules = #ARGV > 5
 local has_ttl, has_rows = false, false -- may one of the topics have an e? may one have settings?
 local tombstones = false -- by plan, how many to drop from the head of r
+
+local pops -- by topic: number, count, 1
+if ARGV[4] ~= '' then
+    local at, number, packed = 1, 0, ARGV[4]
+    pops = {}
+    while at < #packed do
+        local behind = at + byte(packed, at) + 1
+        number = number + 1
+        pops[sub(packed, at + 1, behind - 1)] = {number, byte(packed, behind, behind + 1)}
+        at = behind + 2
+    end
+end
 
 -- ---- the plan ----
 
@@ -270,8 +290,12 @@ end
 
 -- ---- carried out ----
 
+local function pop_of(plan)
+    return pops and #plan.batch.ids > 0 and pops[plan.topic]
+end
+
 for _, plan in ipairs(plans) do
-    if plan.wakes then
+    if plan.wakes and not pop_of(plan) then
         wake(t, plan.topic)
     end
 end
@@ -342,6 +366,33 @@ for _, topic in ipairs(stuck) do
 end
 if history_length then
     rare().write_history(h, history_length, lines, history_bytes)
+end
+
+if pops then
+    -- HERE pop_jobs
+    local room = 32768 -- OP_SCAN_BYTES_MAX
+    for _, plan in ipairs(plans) do
+        local pop = pop_of(plan)
+        if pop then
+            local topic = plan.topic
+            local keys = {plan.j, bucket .. 'p:' .. topic, plan.r, plan.v, t, n, o, bucket .. 'q:' .. topic, c}
+            local is_done, popped, left = pcall(pop_jobs, keys, topic, pop[2], pop[3] == 1, nil, room)
+            if not is_done or popped.err then
+                popped = {OK, now, -1, 1}
+            end
+            room = left or room
+            if popped[4] > 0 and plan.wakes then
+                wake(t, topic)
+            end
+            answer[filled + 1], answer[filled + 2] = pop[1], popped[4] > 0 and 1 or 0
+            answer[filled + 3] = #popped - 4
+            filled = filled + 3
+            for i = 5, #popped do
+                filled = filled + 1
+                answer[filled] = popped[i]
+            end
+        end
+    end
 end
 
 if share then

@@ -128,25 +128,34 @@ static bool take_get(const redisReply *reply, struct op *op, struct reply_room *
 
 /* ---- some jobs ---- */
 
-static bool take_pop(const redisReply *reply, struct op *op, struct reply_room *room)
+/* The jobs of a pop, which end before the element `end`. */
+static bool take_jobs(const redisReply *reply, size_t i, size_t end, struct op *op,
+                      struct job *jobs, unsigned jobs_max)
 {
     unsigned count = 0;
-    bool more;
 
-    if (!take_bool(reply, HEAD, &more))
-        return false;
-    for (size_t i = HEAD + 1; i < reply->elements; count++) {
-        struct job *job = &room->jobs[count];
+    for (; i < end; count++) {
+        struct job *job = &jobs[count];
 
-        if (count == op->in.pop.count || count == OP_ITEMS_MAX)
+        if (count == op->in.pop.count || count == jobs_max)
             return false;
         if (!take_bytes(reply, i++, &job->id) || !take_job(reply, &i, job))
             return false;
         if (job->state != JOB_RESERVED)
             return false;
     }
-    op->out.pop.jobs = room->jobs;
+    op->out.pop.jobs = jobs;
     op->out.pop.count = count;
+    return i == end;
+}
+
+static bool take_pop(const redisReply *reply, struct op *op, struct reply_room *room)
+{
+    bool more;
+
+    if (!take_bool(reply, HEAD, &more) ||
+        !take_jobs(reply, HEAD + 1, reply->elements, op, room->jobs, OP_ITEMS_MAX))
+        return false;
     op->out.pop.has_more = more;
     return true;
 }
@@ -339,19 +348,57 @@ static bool take_settings_page(const redisReply *reply, struct op *op, struct re
 static bool take_lateness(const redisReply *reply, size_t from, unsigned count,
                           struct reply_room *room)
 {
-    if (reply->elements != from + count)
-        return false;
     for (unsigned i = 0; i < count; i++) {
-        if (!take_ms(reply, from + i, 0, &room->lateness_ms[i]))
+        if (!take_ms(reply, from + i, 0, &room->scan.lateness_ms[i]))
             return false;
+    }
+    return true;
+}
+
+static void begin_pops(const struct op *scan, int64_t now_ms)
+{
+    for (unsigned i = 0; i < scan->in.scan.pop_count; i++) {
+        struct op *pop = scan->in.scan.pops[i];
+
+        pop->status = STATUS_OK;
+        pop->now_ms = now_ms;
+        pop->wait_ms = -1;
+        pop->out.pop.jobs = NULL;
+        pop->out.pop.count = 0;
+        pop->out.pop.has_more = false;
+    }
+}
+
+/* For each pop that ran: its number from 1, whether it left some, how many elements follow, and
+ * its jobs. */
+static bool take_pops(const redisReply *reply, size_t from, struct op *op,
+                      struct reply_room *room)
+{
+    unsigned number, elements, used = 0;
+    struct op *pop;
+
+    for (size_t i = from; i < reply->elements; i += elements) {
+        if (!take_unsigned(reply, i, op->in.scan.pop_count, &number) || number == 0)
+            return false;
+        pop = op->in.scan.pops[number - 1];
+        if (!take_bool(reply, i + 1, &pop->out.pop.has_more) ||
+            !take_unsigned(reply, i + 2, REPLY_ITEMS_MAX, &elements))
+            return false;
+        i += 3;
+        if (elements > reply->elements - i ||
+            !take_jobs(reply, i, i + elements, pop, room->scan.popped + used,
+                       OP_ITEMS_MAX - used))
+            return false;
+        used += pop->out.pop.count;
     }
     return true;
 }
 
 static bool take_scan(const redisReply *reply, struct op *op, struct reply_room *room)
 {
-    typeof(op->out.scan) scan = {.lateness_ms = room->lateness_ms};
+    typeof(op->out.scan) scan = {.lateness_ms = room->scan.lateness_ms};
     size_t end = op->in.scan.share ? SCAN_FIELDS_END : SCAN_WRONG + 1;
+    int64_t now_ms;
     unsigned left;
 
     if (!take_unsigned(reply, SCAN_MOVED, REPLY_ITEMS_MAX, &scan.moved) ||
@@ -372,7 +419,11 @@ static bool take_scan(const redisReply *reply, struct op *op, struct reply_room 
          !take_unsigned(reply, SCAN_CONFLICTS, REPLY_ITEMS_MAX, &scan.conflicts)))
         return false;
     scan.lateness_count = left - scan.died[DEATH_EXPIRED] - scan.pruned;
-    if (!take_lateness(reply, end, scan.lateness_count, room))
+    if (!take_ms(reply, 1, 0, &now_ms))
+        return false;
+    begin_pops(op, now_ms);
+    if (!take_lateness(reply, end, scan.lateness_count, room) ||
+        !take_pops(reply, end + scan.lateness_count, op, room))
         return false;
     op->out.scan = scan;
     return true;
@@ -688,6 +739,19 @@ static int64_t counter_of_id(struct bytes id, unsigned buckets)
     return number / buckets;
 }
 
+static int64_t counter_of_pops(const struct op *scan)
+{
+    int64_t highest = 0;
+
+    for (unsigned i = 0; i < scan->in.scan.pop_count; i++) {
+        const struct op *pop = scan->in.scan.pops[i];
+
+        if (pop->out.pop.count > 0 && pop->out.pop.jobs[pop->out.pop.count - 1].stamp > highest)
+            highest = pop->out.pop.jobs[pop->out.pop.count - 1].stamp;
+    }
+    return highest;
+}
+
 int64_t reply_counter(const struct op *op, unsigned buckets)
 {
     if (op->status != STATUS_OK)
@@ -696,5 +760,7 @@ int64_t reply_counter(const struct op *op, unsigned buckets)
         return counter_of_id(op->out.push.id, buckets);
     if (op->verb == OP_POP && op->out.pop.count > 0)
         return op->out.pop.jobs[op->out.pop.count - 1].stamp;
+    if (op->verb == OP_SCAN)
+        return counter_of_pops(op);
     return 0;
 }

@@ -20,7 +20,10 @@ struct reply_room {
     union {
         struct job jobs[OP_ITEMS_MAX];
         struct job_row rows[OP_LIST_MAX];
-        int64_t lateness_ms[REPLY_ITEMS_MAX];
+        struct {
+            int64_t lateness_ms[REPLY_ITEMS_MAX];
+            struct job popped[OP_ITEMS_MAX];
+        } scan;
         struct topic_count topics[OP_TOPICS_MAX];
         struct settings_row settings[OP_ROWS_MAX]; /* SETTINGS, CONFIGURE, PLACES */
         struct history_item items[OP_RECORDS_MAX];

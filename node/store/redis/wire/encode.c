@@ -286,6 +286,23 @@ static void add_topic_and_after(struct script_call *call, const struct script_ke
     call_add_bytes(call, op->in.settings.after);
 }
 
+/* Topic, behind its length, count and id_only. */
+static void add_pops(struct script_call *call, const struct op *op)
+{
+    const char *at = call_pack_begin(call);
+
+    assert(op->in.scan.pop_count <= OP_SCAN_POPS_MAX);
+    for (unsigned i = 0; i < op->in.scan.pop_count; i++) {
+        const struct op *pop = op->in.scan.pops[i];
+
+        call_pack(call, 1, (int64_t)pop->topic.len);
+        memcpy(call_pack_room(call, pop->topic.len), pop->topic.at, pop->topic.len);
+        call_pack(call, 1, pop->in.pop.count);
+        call_pack(call, 1, pop->in.pop.id_only);
+    }
+    call_pack_end(call, at);
+}
+
 static void add_scan(struct script_call *call, const struct script_keys *keys,
                      const struct op *op)
 {
@@ -293,6 +310,7 @@ static void add_scan(struct script_call *call, const struct script_keys *keys,
     call_add_number(call, op->in.scan.limit);
     call_add_bytes(call, op->in.scan.node);
     call_add_number(call, op->in.scan.history_bytes);
+    add_pops(call, op);
     for (unsigned i = 0; i < op->in.scan.rule_count; i++) {
         call_add_bytes(call, op->in.scan.rules[i].pattern);
         add_settings(call, &op->in.scan.rules[i].settings);

@@ -22,11 +22,11 @@ local function more_of(plan)
     return plan.more
 end
 
--- The settings of the matching rules of the configuration, first first: they are between ARGV 3
+-- The settings of the matching rules of the configuration, first first: they are between ARGV 4
 -- and the last argument, each behind its pattern.
 local function rules_for(topic)
     local rules = {}
-    for i = 4, #ARGV - 1, 2 do
+    for i = 5, #ARGV - 1, 2 do
         local pattern = ARGV[i]
         local is_prefix = sub(pattern, -1) == '*'
         if pattern == topic or is_prefix and sub(topic, 1, #pattern - 1) == sub(pattern, 1, -2) then

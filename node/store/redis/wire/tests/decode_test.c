@@ -212,6 +212,69 @@ static void refuses_a_scan_that_does_not_add_up(void **state)
     }
 }
 
+/* ---- the pops that a scan brings ---- */
+
+static void build_job(const char *id)
+{
+    build_bytes(bytes_of_text(id));
+    build_bytes(bytes_of(HEADER "body", sizeof(HEADER "body") - 1));
+}
+
+static struct op pops[2], *const pop_list[] = {&pops[0], &pops[1]};
+
+static struct op scan_with_pops(void)
+{
+    struct op op = op_of(OP_SCAN);
+
+    pops[0] = pops[1] = op_of(OP_POP);
+    op.in.scan.pops = pop_list;
+    op.in.scan.pop_count = 2;
+    return op;
+}
+
+static void reads_the_pops_of_a_scan(void **state)
+{
+    struct op op = scan_with_pops();
+
+    build_scan(2, 0, 0, 0, 0, 2);
+    build_number(2);
+    build_number(1);
+    build_number(4);
+    build_job("a");
+    build_job("b");
+    assert_int_equal(decode_built(&op), REPLY_DONE);
+    assert_int_equal(op.out.scan.lateness_ms[1], 6);
+    assert_int_equal(pops[0].status, STATUS_OK);
+    assert_int_equal(pops[0].out.pop.count, 0);
+    assert_false(pops[0].out.pop.has_more);
+    assert_int_equal(pops[1].now_ms, op.now_ms);
+    assert_int_equal(pops[1].out.pop.count, 2);
+    assert_true(pops[1].out.pop.has_more);
+    assert_true(bytes_equal(pops[1].out.pop.jobs[1].id, BYTES("b")));
+    assert_true(bytes_equal(pops[1].out.pop.jobs[1].body, BYTES("body")));
+    assert_int_equal(reply_counter(&op, 64), 513);
+}
+
+static void refuses_pops_that_the_scan_did_not_bring(void **state)
+{
+    static const int64_t wrong[][3] = {
+        {0, 0, 2},  {3, 0, 2}, /* no such pop */
+        {1, 2, 2},             /* neither more nor none */
+        {1, 0, 1},  {1, 0, 3}, /* half a job; more than there is */
+        {1, 0, -1},
+    };
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        struct op op = scan_with_pops();
+
+        build_scan(0, 0, 0, 0, 0, 0);
+        for (unsigned k = 0; k < 3; k++)
+            build_number(wrong[i][k]);
+        build_job("a");
+        assert_int_equal(decode_built(&op), REPLY_MALFORMED);
+    }
+}
+
 #define COUNTS ":1\n:2\n:3\n:0\n:40\n:-1\n"
 
 static void reads_a_page_of_topics(void **state)
@@ -333,6 +396,8 @@ int main(void)
         cmocka_unit_test(counts_what_a_scan_moved),
         cmocka_unit_test(takes_as_much_as_one_scan_may_move),
         cmocka_unit_test(refuses_a_scan_that_does_not_add_up),
+        cmocka_unit_test(reads_the_pops_of_a_scan),
+        cmocka_unit_test(refuses_pops_that_the_scan_did_not_bring),
         cmocka_unit_test(reads_a_page_of_topics),
         cmocka_unit_test(takes_no_more_topics_than_were_asked_for),
         cmocka_unit_test(reads_an_owner),

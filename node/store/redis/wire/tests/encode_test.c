@@ -41,6 +41,7 @@ static struct op largest(enum op_verb verb)
     static struct lease leases[OP_ITEMS_MAX];
     static struct settings_rule rules[OP_RULES_MAX];
     static struct history_item items[OP_RECORDS_MAX];
+    static struct op pops[OP_SCAN_POPS_MAX], *pop_list[OP_SCAN_POPS_MAX];
     struct bytes name, node;
     struct op op = {.verb = verb, .bucket = 127};
 
@@ -73,6 +74,12 @@ static struct op largest(enum op_verb verb)
         op.in.scan.rule_count = OP_RULES_MAX;
         op.in.scan.node = node;
         op.in.scan.history_bytes = INT64_MAX;
+        for (unsigned i = 0; i < OP_SCAN_POPS_MAX; i++) {
+            pops[i] = (struct op){.verb = OP_POP, .topic = name, .in.pop = {2, true}};
+            pop_list[i] = &pops[i];
+        }
+        op.in.scan.pops = pop_list;
+        op.in.scan.pop_count = OP_SCAN_POPS_MAX;
     } else if (verb == OP_KICK || verb == OP_PURGE) {
         op.in.chunk.limit = OP_CHUNK_MAX;
         op.in.chunk.since_ms = op.in.chunk.before_ms = INT64_MAX;
@@ -386,13 +393,14 @@ static void brings_a_share_in_place_of_the_token(void **state)
     size_t bytes = script_bytes(&op);
 
     script_encode(&call, &keys, &op, sha);
-    assert_int_equal(call.argc, 3 + 6 + 3 + 1);
-    assert_arg(12, "token");
+    assert_int_equal(call.argc, 3 + 6 + 4 + 1);
+    assert_arg(12, "");
+    assert_arg(13, "token");
     op.in.scan.share = &share;
     share_pack(&share, packed);
     script_encode(&call, &keys, &op, sha);
-    assert_int_equal(call.argc, 3 + 6 + 3 + 1);
-    assert_true(bytes_equal(arg(12), bytes_of(packed, SHARE_BYTES)));
+    assert_int_equal(call.argc, 3 + 6 + 4 + 1);
+    assert_true(bytes_equal(arg(13), bytes_of(packed, SHARE_BYTES)));
     assert_int_equal(script_bytes(&op), bytes + SHARE_BYTES);
 }
 
@@ -419,15 +427,26 @@ static void brings_the_rules_of_the_configuration_to_a_scan(void **state)
     op.in.scan.node = BYTES("one");
     op.in.scan.history_bytes = 4096;
     script_encode(&call, &keys, &op, sha);
-    assert_int_equal(call.argc, 3 + 6 + 3 + 4 + 1);
+    assert_int_equal(call.argc, 3 + 6 + 4 + 4 + 1);
     assert_number(9, 200);
     assert_arg(10, "one");
     assert_number(11, 4096);
-    assert_arg(12, "mail.*");
-    assert_true(settings_unpack(arg(13), &sent));
+    assert_arg(13, "mail.*");
+    assert_true(settings_unpack(arg(14), &sent));
     assert_int_equal(sent.dead_max, 5);
-    assert_arg(14, "*");
-    assert_int_equal(arg(15).len, SETTINGS_BYTES);
+    assert_arg(15, "*");
+    assert_int_equal(arg(16).len, SETTINGS_BYTES);
+}
+
+static void brings_pops_with_a_scan(void **state)
+{
+    struct op first = {.verb = OP_POP, .topic = BYTES("mail"), .in.pop = {3, true}};
+    struct op second = {.verb = OP_POP, .topic = BYTES("t"), .in.pop = {64, false}};
+    struct op *pops[] = {&first, &second};
+    struct op op = {.verb = OP_SCAN, .in.scan = {.limit = 200, .pops = pops, .pop_count = 2}};
+
+    script_encode(&call, &keys, &op, sha);
+    assert_true(bytes_equal(arg(12), BYTES("\4mail\3\1\1t\100\0")));
 }
 
 static void packs_each_line_of_the_history(void **state)
@@ -614,6 +633,7 @@ int main(void)
         cmocka_unit_test(names_the_state_and_the_time_of_a_chunk),
         cmocka_unit_test(tells_how_long_a_topic_is_paused),
         cmocka_unit_test(brings_the_rules_of_the_configuration_to_a_scan),
+        cmocka_unit_test(brings_pops_with_a_scan),
         cmocka_unit_test(brings_a_share_in_place_of_the_token),
         cmocka_unit_test(asks_for_owners_with_one_argument_more),
         cmocka_unit_test(packs_each_line_of_the_history),

@@ -2,7 +2,7 @@
  *
  *   byte 0   verb
  *   byte 1   items asked for, less 1, in the low 6 bits; 0x80: the op names a topic and an id;
- *            0x40: a scan has a share, topics are asked with their owners
+ *            0x40: a scan has a share and brings pops, topics are asked with their owners
  *   then elements, each a tag and its data:
  *     0 n        an integer of one byte, less 128
  *     1 n8       an integer of eight bytes
@@ -176,6 +176,8 @@ static void touch_scan(const struct op *op)
     for (unsigned i = 0; i < op->out.scan.lateness_count; i++)
         assert(op->out.scan.lateness_ms[i] >= 0);
     assert(op->out.scan.stolen <= op->out.scan.taken);
+    for (unsigned i = 0; i < op->in.scan.pop_count; i++)
+        touch_jobs(op->in.scan.pops[i]);
     read_all(op->out.scan.wrong);
 }
 
@@ -251,6 +253,7 @@ static void (*const touches[OP_COUNT])(const struct op *op) = {
 static void ask(struct op *op, uint8_t how)
 {
     static const struct scan_share share;
+    static struct op pops[2], *const list[] = {&pops[0], &pops[1]};
     unsigned count = 1 + how % OP_ITEMS_MAX;
 
     if (how & 0x80 || op->verb == OP_CONFIGURE)
@@ -259,20 +262,25 @@ static void ask(struct op *op, uint8_t how)
         op->id = BYTES("id");
     if (op->verb == OP_SCAN && how & 0x40)
         op->in.scan.share = &share;
-    if (op->verb == OP_TOPICS)
-        op->in.topics.owners = how & 0x40;
-    if (op->verb == OP_POP)
-        op->in.pop.count = count;
-    else if (op_has(op->verb, TRAIT_OF_LEASES))
-        op->in.leases.count = count;
-    else if (op->verb == OP_TOPICS)
-        op->in.topics.limit = count;
-    else if (op->verb == OP_LIST)
-        op->in.list.limit = count;
-    else if (op->verb == OP_TRACE)
-        op->in.trace.limit = count;
-    else if (op->verb == OP_KICK || op->verb == OP_PURGE)
-        op->in.chunk.limit = count;
+    op->in.scan.pops = list;
+    op->in.scan.pop_count = 2;
+    for (unsigned i = 0; i < 2; i++)
+        pops[i] = (struct op){.verb = OP_POP, .in.pop.count = OP_ITEMS_MAX / 2};
+}
+if (op->verb == OP_TOPICS)
+    op->in.topics.owners = how & 0x40;
+if (op->verb == OP_POP)
+    op->in.pop.count = count;
+else if (op_has(op->verb, TRAIT_OF_LEASES))
+    op->in.leases.count = count;
+else if (op->verb == OP_TOPICS)
+    op->in.topics.limit = count;
+else if (op->verb == OP_LIST)
+    op->in.list.limit = count;
+else if (op->verb == OP_TRACE)
+    op->in.trace.limit = count;
+else if (op->verb == OP_KICK || op->verb == OP_PURGE)
+    op->in.chunk.limit = count;
 }
 
 /* The same answer, to three that travelled together. */
