@@ -49,31 +49,34 @@ static void take(struct core *core, struct op *op)
     op->waits = NULL;
 }
 
-static void begin(struct core *core, struct op *op)
+void core_send(struct core *core, struct op *op)
 {
     take(core, op);
     op->on_done = on_stored;
     core->in_flight++;
     core->leading += op_leads(op);
     core->before(core, op);
-}
-
-void core_send(struct core *core, struct op *op)
-{
-    begin(core, op);
     store_submit(core->store, op);
 }
 
 void core_carry(struct core *core, struct op *pop)
 {
-    begin(core, pop);
+    take(core, pop);
+    core->in_flight++;
 }
 
+/* Only a pop that brought something is known to have run, and counts. */
 void core_carried(struct op *pop, enum status status)
 {
+    struct core *core = pop->core;
+
+    core->in_flight--;
     if (status != STATUS_OK)
-        pop->status = status_is_unknown(status) ? status : STATUS_UNAVAILABLE;
-    on_stored(pop);
+        pop->status = status;
+    else if (pop->out.pop.count > 0 || pop->out.pop.has_more)
+        count(&core->stats, pop);
+    pop->on_done(pop);
+    core_note_end(core);
 }
 
 void core_note_end(struct core *core)

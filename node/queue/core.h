@@ -6,6 +6,7 @@
  *   before        engine.c: what concerns other parts, before the store has the op
  *   on_stored     the store is done with the op
  *   after         engine.c: what concerns other parts, of the answer
+ *                 (of a pop that a scan brings, core_carry, there is neither before nor after)
  *   answer        op->on_done is its sender's again, and is called; from then on the op is his
  */
 #ifndef DUEQ_NODE_QUEUE_CORE_H

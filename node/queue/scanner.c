@@ -190,7 +190,8 @@ static void count_locks(struct scanner *s, const struct op *op)
         s->doubted_until_mono_ms = timers_now(s->core->timers) + s->core->options.lock_ms;
 }
 
-/* Whoever gets a job may do anything, but scan this bucket. */
+/* The consumers' callbacks run here, so the bucket counts as being scanned until all have
+ * ended. */
 static void end_pops(struct scanned_bucket *b)
 {
     for (unsigned i = 0; i < b->op.in.scan.pop_count; i++)
@@ -249,12 +250,13 @@ static void fill_in(struct scanned_bucket *b)
     b->op.in.scan.node = core->options.node;
     b->op.in.scan.history_bytes = core->options.history_bytes;
     b->op.in.scan.share = NULL;
-    b->op.in.scan.pops = b->pops;
-    b->op.in.scan.pop_count = waiters_carry(b->scanner->waiters, b->op.bucket, b->pops);
     b->op.on_done = on_scanned;
     b->op.is_alone = true;
     if (b->scanner->shares)
         fill_in_share(b);
+    b->op.in.scan.pops = b->pops;
+    b->op.in.scan.pop_count = waiters_carry(b->scanner->waiters, b->op.bucket,
+                                            b->scanner->shares ? b->marks : NULL, b->pops);
 }
 
 static void scan(struct scanned_bucket *b)

@@ -21,6 +21,9 @@
  * failed scan, the bucket rests: a second where it may not act, else some milliseconds at
  * first, 250 at most.
  *
+ * A scan brings the pops of consumers that wait for what it may find (waiters_carry), and ends
+ * them with its own answer.
+ *
  * The scan asks the store, and the store's clock alone decides what is due: a timer that
  * fires too soon costs a round trip and moves nothing.
  */

@@ -29,7 +29,6 @@ struct topic {
     bool is_dirty;
     bool has_failed; /* its last pop failed: it blocks nobody until the next try */
     bool is_popping;
-    bool is_carried;       /* the pop goes with a scan */
     struct list of_bucket; /* in waiters.by_bucket */
     struct op op;          /* the pop in flight */
     unsigned bucket;
@@ -96,13 +95,6 @@ static void free_if_unused(struct topic *t)
 
 /* ---- consumers leave ---- */
 
-/* Nobody waits for the pop in flight, if there is one. */
-static void abandon(struct topic *t)
-{
-    if (t->is_popping && !t->is_carried)
-        core_abandon(t->waiters->core, &t->op);
-}
-
 /* A pop that waits in the store, and has lost all its consumers, is abandoned. */
 static void remove_entry(struct waiters *w, struct entry *entry)
 {
@@ -111,8 +103,8 @@ static void remove_entry(struct waiters *w, struct entry *entry)
     list_remove(&entry->link);
     list_remove(&entry->blocked);
     t->not_waiting -= !entry->pop->may_wait;
-    if (list_is_empty(&t->claimed))
-        abandon(t);
+    if (t->is_popping && list_is_empty(&t->claimed))
+        core_abandon(w->core, &t->op);
     free_if_unused(t);
 }
 
@@ -268,30 +260,54 @@ static bool fits(const struct pop *pop, const struct op *op, unsigned wanted, un
     return wanted + pop->count <= most && (wanted == 0 || pop->id_only == op->in.pop.id_only);
 }
 
-/* Moves the entries to pop for to `claimed`; returns how many jobs they want together: `most`,
- * OP_ITEMS_MAX or fewer, where there are consumers enough. */
-static unsigned claim(struct topic *t, unsigned most)
+/* May a scan bring a pop for the consumer? Not where it prefers another topic of the bucket:
+ * both may become due by that scan. Nor, with other topics, where a part of the store may hang
+ * alone: the scan would keep the consumer from the others. */
+static bool may_be_carried(const struct entry *entry)
+{
+    const struct topic *t = entry->topic;
+
+    if (entry->pop->entry_count > 1 && t->waiters->core->store->has_parts)
+        return false;
+    for (struct entry *better = entry->pop->entries; better < entry; better++) {
+        if (better->topic->bucket == t->bucket)
+            return false;
+    }
+    return true;
+}
+
+static void take_entry(struct topic *t, struct entry *entry, bool is_first)
+{
+    t->op.in.pop.id_only = entry->pop->id_only;
+    t->op.is_alone = entry->pop->is_alone && (t->op.is_alone || is_first);
+    entry->pop->is_claimed = true;
+    list_remove(&entry->link);
+    list_append(&t->claimed, &entry->link);
+}
+
+/* Moves the entries to pop for to `claimed`; returns how many jobs they want together.
+ * `carries`: for a scan, with `most` jobs. Then nobody is passed over who is free: with each
+ * scan somebody else might get the only job. */
+static unsigned claim(struct topic *t, unsigned most, bool carries)
 {
     unsigned wanted = 0, claimed = 0;
 
     LIST_EACH_SAFE (link, &t->free) {
         struct entry *entry = CONTAINER_OF(link, struct entry, link);
         struct entry *better;
+        bool does_fit = fits(entry->pop, &t->op, wanted, most);
 
-        if (entry->pop->is_claimed || is_out_of_reach(t, entry->pop) ||
-            !fits(entry->pop, &t->op, wanted, most))
+        if (entry->pop->is_claimed || is_out_of_reach(t, entry->pop))
             continue;
-        better = find_better(entry);
-        if (better) {
+        if (carries && !(does_fit && may_be_carried(entry)))
+            break;
+        better = does_fit ? find_better(entry) : NULL;
+        if (better)
             block(better);
+        if (better || !does_fit)
             continue;
-        }
-        t->op.in.pop.id_only = entry->pop->id_only;
-        t->op.is_alone = entry->pop->is_alone && (t->op.is_alone || wanted == 0);
+        take_entry(t, entry, wanted == 0);
         wanted += entry->pop->count;
-        entry->pop->is_claimed = true;
-        list_remove(&entry->link);
-        list_append(&t->claimed, &entry->link);
         if (wanted == most || ++claimed == t->reach)
             break;
     }
@@ -428,18 +444,15 @@ static void on_popped(struct op *op)
     free_if_unused(t);
 }
 
-/* With a scan that failed its pops have failed, too, but not by themselves: the topic is asked.
- */
+/* A scan that failed is not the topic's failure. Where it may have run it may have made jobs
+ * ready, too, and the topic is asked. */
 static void on_carried(struct op *op)
 {
-    struct topic *t = CONTAINER_OF(op, struct topic, op);
-
-    t->is_carried = false;
     if (op->status != STATUS_OK) {
-        op->status = STATUS_OK;
         op->out.pop.jobs = NULL;
         op->out.pop.count = 0;
-        op->out.pop.has_more = true;
+        op->out.pop.has_more = op->status != STATUS_UNAVAILABLE && op->status != STATUS_FENCED;
+        op->status = STATUS_OK;
     }
     on_popped(op);
 }
@@ -468,7 +481,7 @@ static void serve_topic(struct topic *t)
 
     if (!wants_to_pop(t))
         return;
-    wanted = claim(t, OP_ITEMS_MAX);
+    wanted = claim(t, OP_ITEMS_MAX, false);
     if (!wanted)
         return;
     t->asked_mono_ms = timers_now(t->waiters->core->timers);
@@ -517,8 +530,8 @@ static bool can_all_wait(const struct list *entries)
  * back. */
 static void go_without(struct topic *t)
 {
-    if (can_all_wait(&t->claimed))
-        abandon(t);
+    if (t->is_popping && can_all_wait(&t->claimed))
+        core_abandon(t->waiters->core, &t->op);
     release_blocked(t);
 }
 
@@ -660,8 +673,13 @@ void waiters_wake(struct waiters *w, struct bytes topic)
     serve_topic(t);
 }
 
+static bool is_of_others(const struct topic *t, const char *marks)
+{
+    return marks && marks[share_of(t->name)] == SHARE_OTHERS;
+}
+
 /* A dirty topic is asked by itself, as soon as it can be. */
-unsigned waiters_carry(struct waiters *w, unsigned bucket, struct op **pops)
+unsigned waiters_carry(struct waiters *w, unsigned bucket, const char *marks, struct op **pops)
 {
     unsigned count = 0, left = OP_ITEMS_MAX;
 
@@ -669,13 +687,15 @@ unsigned waiters_carry(struct waiters *w, unsigned bucket, struct op **pops)
         return 0;
     LIST_EACH (link, &w->by_bucket[bucket].topics) {
         struct topic *t = CONTAINER_OF(link, struct topic, of_bucket);
-        unsigned wanted = t->is_dirty || t->is_popping || left == 0 ? 0 : claim(t, left);
+        unsigned wanted;
 
+        if (t->is_dirty || t->is_popping || left == 0 || is_of_others(t, marks))
+            continue;
+        wanted = claim(t, left, true);
         if (!wanted)
             continue;
         left -= wanted;
         begin_pop(t, wanted, on_carried);
-        t->is_carried = true;
         pops[count++] = &t->op;
         core_carry(w->core, &t->op);
     }

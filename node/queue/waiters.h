@@ -25,9 +25,10 @@
  * here only while a consumer has an entry at them. (A rule without the "while in flight" loses
  * a wake-up within five steps: news and answers travel on different connections.)
  *
- * What becomes due here comes without a question: a scan brings a pop for each topic that is
- * not dirty and has a free consumer (waiters_carry). Where a bucket has many of them, it brings
- * none.
+ * A scan of this node brings a pop for each clean topic of its bucket with a free consumer
+ * (waiters_carry), so that a job which becomes due costs no question. It brings none where the
+ * bucket has more such topics than a scan can name, and none for a consumer that might get more
+ * important jobs by the same scan. Meanwhile such a consumer is claimed as by any pop.
  *
  * A claimed consumer can be given no other topic's job: at most one operation is in flight
  * for it. It is claimed for a topic only when none of its more important topics is dirty, nor
@@ -124,8 +125,9 @@ void waiters_cancel_all(struct waiters *w);
 
 /* A scan of the bucket is about to be sent: makes a pop for each topic whose consumers wait for
  * news, and writes them to `pops`, which has room for OP_SCAN_POPS_MAX; returns how many. They
- * are carried (core.h): the scanner ends them. */
-unsigned waiters_carry(struct waiters *w, unsigned bucket, struct op **pops);
+ * are carried (core.h): the scanner ends them. marks: which shares are scanned, as in struct
+ * scan_share; NULL: all. */
+unsigned waiters_carry(struct waiters *w, unsigned bucket, const char *marks, struct op **pops);
 
 /* The topic may have ready jobs. */
 void waiters_wake(struct waiters *w, struct bytes topic);

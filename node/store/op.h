@@ -85,11 +85,11 @@ enum op_verb {
         OP_COUNT
 };
 
-/* A SCAN may bring POPs of the bucket's topics, each of another one, which together want
- * OP_ITEMS_MAX jobs at most. One runs after the moves where they made jobs of its topic ready;
- * the topic's wake-up comes only where it leaves some. They are not submitted by themselves,
- * and have their outputs and now_ms when the scan's on_done comes: without a job where nothing
- * became ready. What became of a scan that failed became of its pops. */
+/* A SCAN may bring POPs of the bucket's topics: one a topic, with OP_ITEMS_MAX jobs together at
+ * most. A POP runs behind the moves, where they made jobs of its topic ready, and the topic's
+ * wake-up comes only where the POP leaves some. The POPs are not submitted by themselves. When
+ * the scan's on_done comes with OK, theirs are status, now_ms and out.pop, which has no job
+ * where nothing became ready. */
 #define OP_SCAN_POPS_MAX  32
 #define OP_SCAN_BYTES_MAX 32768 /* of the big bodies that they bring */
 

@@ -54,6 +54,8 @@ struct store {
     const struct store_ops *ops;
     struct store_events events; /* set before the first turn of the loop */
     unsigned buckets;           /* fixed for the life of the data */
+    bool
+        has_parts; /* a bucket may be out of reach, or hang, while others are not (on_bucket) */
 };
 
 /* See op.h for who owns what until on_done. */

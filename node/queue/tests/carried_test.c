@@ -5,6 +5,11 @@
 
 #include "base/crc16.h"
 
+static unsigned bucket_of(const char *topic)
+{
+    return crc16(bytes_of_text(topic)) % 4; /* the fixture's */
+}
+
 static void a_due_job_comes_with_the_scan_that_moves_it(void **state)
 {
     unsigned long before, scans;
@@ -120,9 +125,78 @@ static void after_a_scan_that_failed_the_store_is_asked(void **state)
     }
 }
 
-static unsigned bucket_of(const char *topic)
+/* Else each single job would go to a smaller one behind him. */
+static void who_wants_more_than_a_scan_can_bring_is_not_passed_over(void **state)
 {
-    return crc16(bytes_of_text(topic)) % 4; /* the fixture's */
+    struct consumer one = {0};
+
+    consume(&f, &one, "t0", 1, 60000);
+    consume(&f, &a, "t4", OP_ITEMS_MAX, 60000);
+    consume(&f, &b, "t4", 1, 60000);
+    assert_int_equal(bucket_of("t0"), bucket_of("t4"));
+    push(&f, "t4", "1", 500, 5000);
+    fixture_advance(&f, 500);
+    assert_got(&a, "1");
+    delivered(&f, &a);
+}
+
+/* Whichever of the topics somebody asked for first. */
+static void the_better_topic_comes_first_where_both_become_due(void **state)
+{
+    static const char *const order[][2] = {{"t0", "t4"}, {"t4", "t0"}};
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct consumer first = {0}, who = {0};
+        char topics[8];
+
+        consume(&f, &first, order[i][1], 1, 60000);
+        snprintf(topics, sizeof(topics), "%s,%s", order[i][0], order[i][1]);
+        consume(&f, &who, topics, 1, 60000);
+        queue_pop_cancel(&first.pop);
+        fixture_turn(&f);
+        push(&f, order[i][1], "less", 500, 5000);
+        push(&f, order[i][0], "better", 500, 5000);
+        fixture_advance(&f, 500);
+        assert_got(&who, "better");
+        delivered(&f, &who);
+        consume(&f, &who, order[i][1], 1, 0);
+        assert_got(&who, "less");
+        delivered(&f, &who);
+    }
+}
+
+static void who_comes_during_the_scan_is_served_after_it(void **state)
+{
+    consume(&f, &a, "t", 1, 60000);
+    push(&f, "t", "1", 500, 5000);
+    push(&f, "t", "2", 500, 5000);
+    push(&f, "u", "low", 0, 5000);
+    memory_store_hold(f.ms);
+    fixture_advance(&f, 500);
+    consume(&f, &b, "t,u", 1, 60000);
+    assert_int_equal(b.done, 0);
+    fixture_unhold(&f);
+    assert_got(&a, "1");
+    assert_got(&b, "2");
+    delivered(&f, &a);
+    delivered(&f, &b);
+}
+
+/* Nothing has run: nobody is asked, and the new leader's scans tell. */
+static void a_scan_that_is_fenced_asks_for_nothing(void **state)
+{
+    unsigned long before;
+
+    consume(&f, &a, "t", 1, 60000);
+    before = count(OP_POP);
+    memory_store_fail(f.ms, 4, STATUS_FENCED, MEMORY_UNDONE);
+    fixture_advance(&f, 1000);
+    assert_int_equal(count(OP_POP), before);
+    assert_int_equal(a.done, 0);
+    push(&f, "t", "1", 0, 5000);
+    fixture_turn(&f);
+    assert_got(&a, "1");
+    delivered(&f, &a);
 }
 
 static void a_bucket_with_many_topics_brings_none(void **state)
@@ -172,6 +246,10 @@ int main(void)
         WITH_ACTIVE(a_job_for_one_who_has_left_meanwhile_goes_to_the_next),
         WITH_ACTIVE(a_consumer_whose_time_ends_during_the_scan_gets_its_job),
         WITH_ACTIVE(after_a_scan_that_failed_the_store_is_asked),
+        WITH_ACTIVE(who_wants_more_than_a_scan_can_bring_is_not_passed_over),
+        WITH_ACTIVE(the_better_topic_comes_first_where_both_become_due),
+        WITH_ACTIVE(who_comes_during_the_scan_is_served_after_it),
+        WITH_ACTIVE(a_scan_that_is_fenced_asks_for_nothing),
         WITH_ACTIVE(a_bucket_with_many_topics_brings_none),
         WITH_ACTIVE(a_queue_that_stops_waits_for_the_scan),
     };

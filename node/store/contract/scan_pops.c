@@ -171,6 +171,40 @@ static void large_bodies_are_left_to_a_pop(void **state)
     assert_true(pops[0].out.pop.has_more);
 }
 
+/* Its end alone would be announced; so is what the pop leaves. */
+static void a_pause_that_ends_hands_out_what_becomes_ready_with_it(void **state)
+{
+    struct op pause = {.verb = OP_CONFIGURE,
+                       .topic = TOPIC,
+                       .in.configure = {.has_pause = true, .pause_ms = SOON_MS}};
+    struct op pop = pop_in(TOPIC, 1);
+    unsigned before;
+
+    push("a");
+    run_well(pause);
+    push_delayed("b", SOON_MS);
+    before = wake_ups(TOPIC);
+    scan_with(store_now() + SOON_MS + 2, &pop, 1);
+    ASSERT_GOT(&pop, "a");
+    assert_true(pop.out.pop.has_more);
+    assert_int_equal(wake_ups(TOPIC), before + 1);
+    ASSERT_READY("b");
+}
+
+static void those_that_expire_in_between_are_passed_by(void **state)
+{
+    struct op pop = pop_in(TOPIC, 2);
+    int64_t due_ms;
+
+    push_mortal("m", 0, SOON_MS);
+    push("gone");
+    cancel("gone");
+    due_ms = push_delayed("b", 3 * SOON_MS).out.push.due_ms;
+    scan_with(due_ms, &pop, 1);
+    ASSERT_GOT(&pop, "b");
+    assert_false(pop.out.pop.has_more);
+}
+
 static void a_scan_that_moves_nothing_hands_out_nothing(void **state)
 {
     struct op pops[OP_SCAN_POPS_MAX];
@@ -195,6 +229,8 @@ static const struct CMUnitTest tests[] = {
     TEST(a_paused_topic_hands_out_nothing_in_a_scan),
     TEST(the_owner_is_remembered),
     TEST(large_bodies_are_left_to_a_pop),
+    TEST(a_pause_that_ends_hands_out_what_becomes_ready_with_it),
+    TEST(those_that_expire_in_between_are_passed_by),
     TEST(a_scan_that_moves_nothing_hands_out_nothing),
 };
 

@@ -332,6 +332,7 @@ enum status redis_store_make_parts(struct redis_store *s)
     bool is_cluster = redis_cluster_is_named(s->options.address);
     enum status status = STATUS_OK;
 
+    s->port.has_parts = is_cluster;
     if (is_cluster)
         status = redis_store_make_map(s);
     else if (!(s->follow = make_follow(s)))

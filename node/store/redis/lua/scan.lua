@@ -364,10 +364,6 @@ end
 for _, topic in ipairs(stuck) do
     call('ZADD', t, format('%d', now + RETRY_MS), topic)
 end
-if history_length then
-    rare().write_history(h, history_length, lines, history_bytes)
-end
-
 if pops then
     -- HERE pop_jobs
     local room = 32768 -- OP_SCAN_BYTES_MAX
@@ -376,13 +372,13 @@ if pops then
         if pop then
             local topic = plan.topic
             local keys = {plan.j, bucket .. 'p:' .. topic, plan.r, plan.v, t, n, o, bucket .. 'q:' .. topic, c}
-            local is_done, popped, left = pcall(pop_jobs, keys, topic, pop[2], pop[3] == 1, nil, room)
+            local is_done, popped, room_left = pcall(pop_jobs, keys, topic, pop[2], pop[3] == 1, nil, room)
             if not is_done or popped.err then
                 popped = {OK, now, -1, 1}
             end
-            room = left or room
+            room = room_left or room
             if popped[4] > 0 and plan.wakes then
-                wake(t, topic)
+                pcall(wake, t, topic) -- jobs have moved: their scan must not end in an error
             end
             answer[filled + 1], answer[filled + 2] = pop[1], popped[4] > 0 and 1 or 0
             answer[filled + 3] = #popped - 4
@@ -393,6 +389,10 @@ if pops then
             end
         end
     end
+end
+
+if history_length then
+    rare().write_history(h, history_length, lines, history_bytes)
 end
 
 if share then

@@ -2,7 +2,7 @@
 
 -- PART pop_jobs
 -- Reserves the oldest ready jobs; the answer of pop.lua, and what is left of `room`. keys: as there.
--- A scan gives a room, in bytes of big bodies; not even the first job may have more.   (needs now)
+-- A scan gives a room, in bytes of big bodies, which not even the first job may exceed.   (needs now)
 --
 -- The deadline is provisional, until `delivered` says that the consumer has the job, and the
 -- same for every TTR: a short one would be over before the reply has been read.
@@ -18,7 +18,7 @@
 -- them in two places, not in none.
 local function pop_jobs(keys, topic, count, id_only, may_bring, room)
     local j, p, r, v, t, n, o, q, c = unpack(keys)
-    local LOOK_MAX, LOOK_STEP = 1000, 100
+    local LOOK_MAX, LOOK_STEP = room and 100 or 1000, 100 -- a scan may bring 32
     local ROOM, UNCONFIRMED_MS = 1048576, 5000 -- OP_POP_BYTES_MAX, OP_UNCONFIRMED_MS
     local FOREVER = 281474976710655 -- SETTINGS_FOREVER
 

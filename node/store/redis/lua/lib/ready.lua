@@ -12,7 +12,8 @@ end
 -- PART wake
 -- The topic has no ready job and is about to have one. `key` is any key of the bucket.
 -- Stands before the first write: Redis may refuse PUBLISH (rights on the channel), and no
--- listener can act before the script is over.
+-- listener can act before the script is over. (But for what a scan's pops leave, which is known
+-- behind the moves alone.)
 local function wake(key, topic)
     call('PUBLISH', sub(key, 1, string.find(key, '{', 1, true) - 1) .. 'ready', topic)
 end

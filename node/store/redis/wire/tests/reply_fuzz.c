@@ -260,27 +260,27 @@ static void ask(struct op *op, uint8_t how)
         op->topic = BYTES("topic");
     if (how & 0x80)
         op->id = BYTES("id");
-    if (op->verb == OP_SCAN && how & 0x40)
+    if (op->verb == OP_SCAN && how & 0x40) {
         op->in.scan.share = &share;
-    op->in.scan.pops = list;
-    op->in.scan.pop_count = 2;
-    for (unsigned i = 0; i < 2; i++)
-        pops[i] = (struct op){.verb = OP_POP, .in.pop.count = OP_ITEMS_MAX / 2};
-}
-if (op->verb == OP_TOPICS)
-    op->in.topics.owners = how & 0x40;
-if (op->verb == OP_POP)
-    op->in.pop.count = count;
-else if (op_has(op->verb, TRAIT_OF_LEASES))
-    op->in.leases.count = count;
-else if (op->verb == OP_TOPICS)
-    op->in.topics.limit = count;
-else if (op->verb == OP_LIST)
-    op->in.list.limit = count;
-else if (op->verb == OP_TRACE)
-    op->in.trace.limit = count;
-else if (op->verb == OP_KICK || op->verb == OP_PURGE)
-    op->in.chunk.limit = count;
+        op->in.scan.pops = list;
+        op->in.scan.pop_count = 2;
+        for (unsigned i = 0; i < 2; i++)
+            pops[i] = (struct op){.verb = OP_POP, .in.pop.count = OP_ITEMS_MAX / 2};
+    }
+    if (op->verb == OP_TOPICS)
+        op->in.topics.owners = how & 0x40;
+    if (op->verb == OP_POP)
+        op->in.pop.count = count;
+    else if (op_has(op->verb, TRAIT_OF_LEASES))
+        op->in.leases.count = count;
+    else if (op->verb == OP_TOPICS)
+        op->in.topics.limit = count;
+    else if (op->verb == OP_LIST)
+        op->in.list.limit = count;
+    else if (op->verb == OP_TRACE)
+        op->in.trace.limit = count;
+    else if (op->verb == OP_KICK || op->verb == OP_PURGE)
+        op->in.chunk.limit = count;
 }
 
 /* The same answer, to three that travelled together. */
