@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from harness.build import build_dir
 from harness.wait import PATIENCE_S, wait_until
@@ -174,6 +174,14 @@ class Person:
             self.shown += os.read(self._people, 65536).decode()
         except (BlockingIOError, OSError):
             pass
+        return text in self.shown
+
+    def has_seen(self, text):
+        """When the process is over: all that it has shown, which may come a moment later."""
+        os.set_blocking(self._people, True)
+        with suppress(OSError):  # the terminal is closed
+            while found := os.read(self._people, 65536):
+                self.shown += found.decode()
         return text in self.shown
 
     def waits_for(self, text):

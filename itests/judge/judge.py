@@ -301,8 +301,9 @@ def _may_be_void(line, fault, faults):
 
 
 def _ran_out_unconfirmed(first, second, clocks):
-    """By a clock that was set before its confirmation is sure: it is held no more."""
-    return any(first.began_ms <= clock.at_ms <= first.received_ms + CONFIRM_MS
+    """By a clock that was set before its confirmation is sure: it is held no more. What was due by
+    that clock does not tell when the lease began: as soon as it was asked for, perhaps."""
+    return any(first.asked_ms <= clock.at_ms <= first.received_ms + CONFIRM_MS
                for clock in clocks) and _apart_ms(first, second, clocks) >= HELD_MS
 
 

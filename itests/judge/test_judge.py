@@ -862,6 +862,18 @@ def test_what_a_clock_that_was_set_explains_is_counted(rule, events):
     assert (found.violations, found.explained) == ([], {rule: 1})
 
 
+def test_a_clock_that_is_set_while_a_job_is_asked_for_ends_its_hold():
+    """The job became ready while the clock was ahead: by the true time it is not due for an hour."""
+    ahead = {"due": 1400 + HOUR_MS}
+    events = [push(1000, delay_ms=400, ttr_ms=0), hand_over(3010, asked=2990, **ahead),
+              again(3500, **ahead)]
+    clocks = [Clock(500, HOUR_MS), Clock(2000, -HOUR_MS), Clock(3000, 0)]
+    assert "TWICE" in rules(*events)
+    found = verdict(*events, *clocks)
+    assert (found.violations, found.explained["TWICE"]) == ([], 1)
+    assert rules(*events, *clocks[:2], Clock(2989, 0)) == ["TWICE"]  # it was set before
+
+
 @pytest.mark.parametrize("rule, events", [
     ("EARLY", [push(2500, delay_ms=HOUR_MS + 601),  # a moment more than it gained
                hand_over(3100, due=2500, redis=3100 + HOUR_MS), ack(3200)]),

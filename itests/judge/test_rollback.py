@@ -2,6 +2,7 @@
 that looks like it and is none."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -154,6 +155,15 @@ def test_each_fault_excuses_and_tells_its_own():
     assert not verdict(push(2000), push(9000, id="b"), first, second).violations
     found = verdict(push(2000), push(2100, id="b"), first, second).violations
     assert {each.rule for each in found} == {"UNTOLD"}
+
+
+def test_a_push_that_an_end_has_interrupted_may_be_lost_by_the_next_one():
+    """Its node has pushed it again, to the Redis that was empty."""
+    first = replace(told(1, 1), keeps_nothing=True)
+    second = Older(ENDED, ENDED + 700, 1, 1, keeps_nothing=True)
+    interrupted = replace(push(ENDED - 10, id="b"), ended_ms=ENDED + 60)
+    assert not verdict(push(2000), interrupted, first, second).violations
+    assert verdict(push(2000), interrupted, replace(first, lost=0), second).violations
 
 
 @pytest.mark.parametrize("other", [

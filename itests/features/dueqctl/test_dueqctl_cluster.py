@@ -82,8 +82,8 @@ def test_on_a_terminal_a_takeover_of_redis_is_asked_for(words, typed, is_done):
         person.types(typed)
         assert process.wait(PATIENCE_S) == (DONE if is_done else REFUSED)
         assert process.stdout.read() == (b"fence: adopted\n" if is_done else b"")
-        assert person.sees("[y/N]") == (typed != "")
-        assert person.sees("nothing was adopted") != is_done
+        assert person.has_seen("[y/N]") == (typed != "")
+        assert person.has_seen("nothing was adopted") != is_done
 
 
 def test_a_refusal_says_why_and_what_to_do():
