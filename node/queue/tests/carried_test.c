@@ -128,7 +128,7 @@ static void after_a_scan_that_failed_the_store_is_asked(void **state)
 /* Else each single job would go to a smaller one behind him. */
 static void who_wants_more_than_a_scan_can_bring_is_not_passed_over(void **state)
 {
-    struct consumer one = {0};
+    static struct consumer one;
 
     consume(&f, &one, "t0", 1, 60000);
     consume(&f, &a, "t4", OP_ITEMS_MAX, 60000);
@@ -138,6 +138,8 @@ static void who_wants_more_than_a_scan_can_bring_is_not_passed_over(void **state
     fixture_advance(&f, 500);
     assert_got(&a, "1");
     delivered(&f, &a);
+    queue_pop_cancel(&one.pop);
+    fixture_turn(&f);
 }
 
 /* Whichever of the topics somebody asked for first. */
