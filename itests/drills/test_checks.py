@@ -218,8 +218,10 @@ def test_a_loop_stalls_while_names_are_slow():
 
 
 def test_who_is_dead_of_another_fault_is_not_frozen():
-    node = SimpleNamespace(worker_pid=None, warden_pid=None, _frozen=[])
-    HostNode.freeze(node, "both")
+    node = HostNode.__new__(HostNode)
+    node.process, node._frozen = None, []  # pylint: disable=protected-access
+    for who in ("worker", "both"):
+        node.freeze(who)
     assert not node._frozen  # pylint: disable=protected-access
 
 

@@ -25,8 +25,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from harness.memory import available_bytes
-from harness.network import NAMESPACES, entered, remove_namespace
-from harness.process import Process, children_of, descendants_of, is_alive, kill_now
+from harness.network import NAMESPACES, entered, for_each_stale, remove_namespace
+from harness.process import Process, children_of, descendants_of, kill_now
 from harness.wait import wait_until
 
 DOCKER = os.environ.get("DOCKER", "/usr/bin/docker")
@@ -240,15 +240,16 @@ def machine_rules(mark, namespace=None):
 
 def remove_stale():
     """What runs that have died have left."""
-    for path in NAMESPACES.glob("dq*-engine"):
-        found = _OURS.fullmatch(path.name)
-        if found and not is_alive(int(found.group(1))):
-            run = Path("/run") / path.name
-            remove_namespace(path.name)
-            remove_cgroups(path.name)
-            if (run / "directory").exists():
-                shutil.rmtree((run / "directory").read_text(encoding="utf-8"), ignore_errors=True)
-            shutil.rmtree(run, ignore_errors=True)
+    for_each_stale(_OURS, _remove)
+
+
+def _remove(name):
+    run = Path("/run") / name
+    remove_namespace(name)
+    remove_cgroups(name)
+    if (run / "directory").exists():
+        shutil.rmtree((run / "directory").read_text(encoding="utf-8"), ignore_errors=True)
+    shutil.rmtree(run, ignore_errors=True)
 
 
 def cgroups_of(name):

@@ -19,6 +19,7 @@ dead are removed by the next one, with the processes in them.
 """
 
 import ctypes
+import fcntl
 import ipaddress
 import itertools
 import os
@@ -36,6 +37,7 @@ ETC = Path("/etc/netns")  # ETC/<namespace>/<file> is in the place of /etc/<file
 CLONE_NEWNET = 0x40000000
 SUBNET, SUBNET6 = "10.213.0", "fd00:213:"
 _OURS = re.compile(r"dq(\d+)-\d+-[a-z0-9]+")
+_LOCK = "/run/lock/dueq-stale"  # held by who removes what dead runs have left
 _numbers = itertools.count(1)  # of networks in this process
 
 
@@ -297,11 +299,18 @@ def remove_namespace(netns):
 
 def remove_stale():
     """The namespaces of runs that have died."""
-    names = [path.name for path in NAMESPACES.glob("dq*-*")]
-    for name in names:
-        found = _OURS.fullmatch(name)
-        if found and not is_alive(int(found.group(1))):
-            remove_namespace(name)
+    for_each_stale(_OURS, remove_namespace)
+
+
+def for_each_stale(pattern, remove):
+    """remove(name) of the namespaces with such a name whose process, the pattern's first group,
+    is dead. By one process at a time: those of a run beside it would all find the same ones."""
+    with open(_LOCK, "ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for name in [path.name for path in NAMESPACES.glob("dq*-*")]:
+            found = pattern.fullmatch(name)
+            if found and not is_alive(int(found.group(1))):
+                remove(name)
 
 
 def _setns(descriptor):

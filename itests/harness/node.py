@@ -104,7 +104,8 @@ class Node:
 
     @property
     def warden_pid(self):
-        return self.process.pid
+        """None, which has no children, when it has been ended."""
+        return self.process and self.process.pid
 
     @property
     def worker_pid(self):

@@ -221,8 +221,9 @@ def without(journal, older, ids):
 def _surely_forgotten(journal, older, lost):
     """How many acknowledged pushes: those of lost jobs, and all that came after the first of them,
     what became of their jobs before the end all the same. One that was answered behind the end may
-    have been pushed again, and be lost with the next end alone."""
-    lost = [push for push in lost if push.ended_ms <= older.at_ms]
+    have been pushed again, and be lost with the next end alone, where there is one."""
+    is_last = not any(each.at_ms > older.at_ms for each in journal.of(Older))
+    lost = [push for push in lost if is_last or push.ended_ms <= older.at_ms]
     from_ms = min((push.ended_ms for push in lost), default=math.inf)
     later = {push.id for push in journal.of(Push) if push.outcome == OK
              and push.sent_ms > from_ms and push.ended_ms <= min(older.at_ms, older.split_ms)}

@@ -164,6 +164,7 @@ def test_a_push_that_an_end_has_interrupted_may_be_lost_by_the_next_one():
     interrupted = replace(push(ENDED - 10, id="b"), ended_ms=ENDED + 60)
     assert not verdict(push(2000), interrupted, first, second).violations
     assert verdict(push(2000), interrupted, replace(first, lost=0), second).violations
+    assert verdict(push(2000), interrupted, first).violations  # nothing else can have lost it
 
 
 @pytest.mark.parametrize("other", [

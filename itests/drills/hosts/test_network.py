@@ -1,6 +1,7 @@
 """The network of namespaces: what a cut stops, what it lets pass, and what is left afterwards."""
 
 import errno
+import os
 import socket
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from harness.network import NAMESPACES, Network
 from harness.process import Process, is_alive
 from harness.wait import PATIENCE_S, wait_until
 
+ITESTS = Path(__file__).resolve().parents[2]
 PORT = 5000
 UNREACHABLE = (errno.EHOSTUNREACH, errno.ENETUNREACH)
 SOON_S = 0.3  # what passes, passes in a millisecond; what must pass may take PATIENCE_S
@@ -139,12 +141,30 @@ def test_nothing_is_left_when_the_block_fails():
 
 
 def test_what_a_dead_run_left_is_removed_by_the_next():
-    script = ("from harness.network import Network\nimport os\n"
-              "network = Network().__enter__()\nnetwork.add_host('a')\n"
-              "print(network.prefix, flush=True)\nos._exit(0)\n")
-    prefix = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True,
-                            text=True, cwd=Path(__file__).resolve().parents[2])
-    prefix = prefix.stdout.strip()
-    assert len(list(NAMESPACES.glob(f"{prefix}*"))) == 2
+    prefix = a_dead_run()
     subject.remove_stale()
     assert not list(NAMESPACES.glob(f"{prefix}*"))
+
+
+def test_runs_that_begin_together_remove_what_a_dead_one_left():
+    prefix = a_dead_run(hosts=8)
+    script = "import sys\nfrom harness.network import remove_stale\nsys.stdin.read()\nremove_stale()"
+    signal, starter = os.pipe()
+    runs = [subprocess.Popen([sys.executable, "-c", script], cwd=ITESTS, stdin=signal)
+            for _ in range(4)]
+    os.close(signal)
+    os.close(starter)
+    assert [run.wait() for run in runs] == [0] * 4
+    assert not list(NAMESPACES.glob(f"{prefix}*"))
+
+
+def a_dead_run(hosts=1):
+    """The prefix of what it has left."""
+    script = (f"from harness.network import Network\nimport os\n"
+              f"network = Network().__enter__()\n"
+              f"for number in range({hosts}): network.add_host(f'a{{number}}')\n"
+              f"print(network.prefix, flush=True)\nos._exit(0)\n")
+    prefix = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True,
+                            text=True, cwd=ITESTS).stdout.strip()
+    assert len(list(NAMESPACES.glob(f"{prefix}*"))) == hosts + 1
+    return prefix
