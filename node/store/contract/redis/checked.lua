@@ -7,10 +7,14 @@
 -- would have ended the script then.) Here a call against this rule ends the script at once, and
 -- says why.
 --
+-- What a script runs by pcall after a change may end by itself, and the script goes on: so that is
+-- held to the rule like a script of its own, which may touch the keys that are there.
+--
 -- These count as no change: the counter, because gaps in it mean nothing; the fence, which is
 -- asserted again; '' removed from a sorted set; PERSIST. A scan's last reads, for its next
 -- event, may fail: then the scan comes again.
-local redis = (function(redis)
+local redis, pcall = (function(redis)
+    local plain_pcall = pcall
     local KEYLESS = {TIME = true, PUBLISH = true}
     local WIDE = {EXISTS = true, DEL = true, UNLINK = true, MGET = true}
     local WRITES = {SET = true, HSET = true, HDEL = true, ZADD = true, ZREM = true, ZREMRANGEBYRANK = true,
@@ -70,10 +74,28 @@ local redis = (function(redis)
         end
     end
 
+    local function checked_pcall(run, ...)
+        local outer, outer_changed = was_there, changed
+        if changed then
+            was_there, changed = {}, nil
+            for key in pairs(outer) do
+                was_there[key] = redis.call('EXISTS', key) == 1 or nil
+            end
+        end
+        local results = {plain_pcall(run, ...)}
+        if outer_changed then
+            was_there, changed = outer, outer_changed
+        end
+        if type(results[2]) == 'string' and string.find(results[2], 'MOVING: ', 1, true) then
+            error(results[2], 0)
+        end
+        return unpack(results)
+    end
+
     for _, key in ipairs(KEYS) do
         was_there[key] = redis.call('EXISTS', key) == 1
     end
     return {call = checked(redis.call), pcall = checked(redis.pcall), sha1hex = redis.sha1hex,
-        error_reply = redis.error_reply}
+        error_reply = redis.error_reply}, checked_pcall
 end)(redis)
 

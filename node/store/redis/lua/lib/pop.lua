@@ -167,6 +167,9 @@ local function pop_jobs(keys, topic, count, id_only, may_bring, room)
         end
     end
 
+    if room and id_only then
+        call('HLEN', o) -- which no scan declares: read it before the first write
+    end
     call('ZREM', v, '') -- even if Redis is full
     local soon, wait = bury and 1000 or UNCONFIRMED_MS, -1 -- a death calls the scan, which prunes
     local score = format('%d', now + soon)
