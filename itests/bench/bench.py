@@ -4,6 +4,9 @@
     ./dev bench                      all tables about one node, about 22 minutes
     ./dev bench throughput memory    some tables
     ./dev bench scale                several nodes and Redis masters, about 10 minutes
+    ./dev bench compare --compare BUILD
+                                     what a job takes, beside an older build in turns: the folder
+                                     of a release build of another tree; about 20 minutes
     ./dev bench capacity             what many of them would carry, from the figures of the page
     ./dev bench --list               which there are
     ./dev bench --quick              tiny sizes, to see that it works: no figures to quote
@@ -35,6 +38,7 @@ from bench.loads import sweep_abandoned
 from bench.progress import Progress, duration
 from bench.tables import GROUPS, TABLES
 from bench.tables.table import Options
+from harness.build import node_program
 from harness.process import become_reaper
 
 INTERRUPTED = 130
@@ -64,6 +68,13 @@ def positive(word):
     return int(word)
 
 
+def older_build(word):
+    folder = Path(word).resolve()
+    if not node_program(folder).exists():
+        raise argparse.ArgumentTypeError(f"{folder} is no build: there is no {node_program(folder)}")
+    return folder
+
+
 def parse_arguments(words=None):
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -82,6 +93,9 @@ def parse_arguments(words=None):
                              f"{SCALES['usual'].rounds}")
     parser.add_argument("--seconds", metavar="N", type=positive,
                         help=f"the length of one run; default: {SCALES['usual'].seconds}")
+    parser.add_argument("--compare", metavar="BUILD", type=older_build,
+                        help="an older build, which takes turns with this one in the tables "
+                             + ", ".join(GROUPS["compare"]))
     parser.add_argument("--write", action="store_true",
                         help="put the results into doc/benchmarks.md and doc/plots")
     parser.add_argument("--redraw", action="store_true",
@@ -90,6 +104,11 @@ def parse_arguments(words=None):
                         help="write the results as JSON; - is standard output")
     options = parser.parse_args(words)
     options.tables = [name for names in options.tables for name in names]
+    compared = set(options.tables) & set(GROUPS["compare"])
+    if options.compare and not compared:
+        parser.error(f"--compare is for the tables {', '.join(GROUPS['compare'])}")
+    if options.compare and options.write:
+        parser.error("an older build is not for the page")
     if options.write and options.scale == "quick":
         parser.error("figures of --quick are not for the page")
     return options
@@ -98,7 +117,7 @@ def parse_arguments(words=None):
 def sizes(options):
     chosen = SCALES[options.scale]
     return Options(options.rounds or chosen.rounds, options.seconds or chosen.seconds,
-                   chosen.scale)
+                   chosen.scale, options.compare)
 
 
 def say_how_long(names, options):

@@ -11,11 +11,12 @@ from harness.wait import wait_until
 
 
 class Bench(Loads):
-    """`with Bench(progress) as bench:` starts a node of the chosen build."""
+    """`with Bench(progress) as bench:` starts a node of the chosen build, or of that folder."""
 
-    def __init__(self, progress=None, settings=None):
+    def __init__(self, progress=None, settings=None, build=None):
         super().__init__(progress)
-        self.node = Node(self.directory, settings)
+        self.settings = settings
+        self.node = Node(self.directory, settings, build=build)
 
     def __enter__(self):
         try:

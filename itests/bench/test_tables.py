@@ -14,12 +14,13 @@ from bench import bench as program
 from bench.loads import LoadFailed
 from bench.progress import Silence
 from bench.result import Result
-from bench.tables import TABLES, large, life
+from bench.tables import TABLES, cost, large, life
 from bench.tables.table import Options, Table, generator_note
+from harness.build import build_dir
 
 QUICK = Options(rounds=1, seconds=1, scale="quick")
 FAST_ENOUGH = ("burst", "depth", "memory", "idle", "history", "priorities", "reconciler", "large",
-               "purge", "replicas")
+               "purge", "replicas", "due_synced")
 RATES = {"gmq": 30_000, "http": 20_000, "beanstalk": 90_000}
 DIRECT_RATE = 40_000
 
@@ -30,6 +31,39 @@ def test_a_table_is_measured(name):
     assert not result.broken
     assert result.rows and all(row.values[0] is not None for row in result.rows)
     assert Result.from_json(json.loads(json.dumps(result.as_json()))) == result
+
+
+def test_an_older_build_takes_turns():
+    options = Options(rounds=1, seconds=1, scale="quick", compare=build_dir())
+    result = TABLES["cost_synced"].measure(options, Silence(), {})
+    assert not result.broken and result.columns == [cost.THIS, cost.OLDER, "%"]
+    assert all(None not in row.values for row in result.rows if row.what.startswith(
+        ("push, gmq", "push, HTTP", "pop+ack", "a lone push")) and "beanstalkd" not in row.what)
+
+
+def test_what_is_compared_is_the_ratio_of_each_round():
+    result = Result("t", "", [cost.THIS, cost.OLDER, "%"])
+    runs = {cost.THIS: [{"node_us": us} for us in (300, 100, 200)],
+            cost.OLDER: [{"node_us": us} for us in (100, 50, 150)]}
+    cost.add_compared(result, "push", runs, "node_us")
+    assert (result.rows[0].what, result.rows[0].values) == ("push: node", [200, 100, 200])
+    assert result.rows[0].note == "133 to 300 %"
+
+
+def test_a_build_that_failed_leaves_a_gap_and_has_met_nothing():
+    result = Result("t", "", [cost.THIS, cost.OLDER, "%"])
+    runs = {cost.THIS: [], cost.OLDER: [{"node_us": 7, "slow": 0}]}
+    cost.add_compared(result, "push", runs, "node_us")
+    cost.add_sums(result, "slow", runs, "slow")
+    assert [row.values for row in result.rows] == [[None, 7, None], [None, 0, None]]
+    assert result.rows[1].is_met is None
+
+
+def test_a_build_that_does_not_count_calls_has_no_figure_for_them():
+    result = Result("t", "", [cost.THIS, cost.OLDER, "%"])
+    runs = {cost.THIS: [{"operations_a_call": 4}], cost.OLDER: [{"operations_a_call": None}]}
+    cost.add_compared(result, "push", runs, "operations_a_call")
+    assert result.rows[0].values == [4, None, None]
 
 
 # ---- the others, with figures that are known ----
@@ -217,6 +251,15 @@ def test_unknown_tables_and_figures_of_quick_on_the_page_are_refused(capsys):
             program.parse_arguments(words)
         assert info.value.code == 2
     assert "no table 'nonsense'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [
+    ["cost", "--compare", "/nonexistent"], ["burst", "--compare", str(build_dir())],
+    ["cost", "--write", "--compare", str(build_dir())]])
+def test_an_older_build_is_one_for_a_table_that_compares_and_not_for_the_page(words):
+    with pytest.raises(SystemExit) as info:
+        program.parse_arguments(words)
+    assert info.value.code == 2
 
 
 def test_rounds_and_seconds_go_before_the_scale():

@@ -18,8 +18,9 @@ def build_dir():
     return max(built, key=lambda directory: _node_in(directory).stat().st_mtime)
 
 
-def node_program():
-    return _node_in(build_dir())
+def node_program(build=None):
+    """Of that build, or of the one that is tested."""
+    return _node_in(build or build_dir())
 
 
 def slowsync_library():

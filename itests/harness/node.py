@@ -18,9 +18,10 @@ from harness.wait import wait_until
 
 
 class Node:
-    """`settings` are configuration keys with dots; data directory and ports are provided."""
+    """`settings` are configuration keys with dots; data directory and ports are provided.
+    `build`: of a folder with another build."""
 
-    def __init__(self, directory, settings=None, env=None):
+    def __init__(self, directory, settings=None, env=None, build=None):
         self.directory = Path(directory)
         self.data_dir = self.directory / "data"
         self.gmq_port = free_port()
@@ -34,11 +35,12 @@ class Node:
         self.log = self.directory / "node.log"
         self.env = {**_sanitizer_env(self.directory), **(env or {})}
         self.process = None
+        self._build = build
 
     # ---- life ----
 
     def argv(self):
-        words = [node_program()]
+        words = [node_program(self._build)]
         for key, value in self.settings.items():
             words += ["--set", f"{key}={value}"]
         return words

@@ -107,7 +107,7 @@ void waiters_add(struct waiters *w, struct pop *pop)
         timer_arm(w->core->timers, &pop->timer, pop->wait_ms);
     }
     spread_news(pop);
-    topic_serve_consumer(pop);
+    consumer_serve(pop);
 }
 
 void waiters_refuse(struct waiters *w, struct pop *pop, enum status status)
@@ -213,7 +213,7 @@ void waiters_init(struct waiters *w, struct core *core, struct deliveries *deliv
         list_init(&w->by_bucket[i].topics);
     list_init(&w->waiting);
     list_init(&w->released);
-    later_init(&w->over, core->timers, consumer_tell_over);
+    later_init(&w->over, core->timers, consumer_on_end);
     timer_init(&w->retry_timer, on_retry);
 }
 

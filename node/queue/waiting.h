@@ -40,21 +40,15 @@ struct entry {
     unsigned flight;   /* the pop that was in flight when it came, by topic.pops; 0: none was */
 };
 
-/* ---- topic.c ---- */
-
 /* NULL: nobody waits for it. */
 struct topic *topic_find(struct waiters *w, struct bytes name);
 struct topic *topic_get(struct waiters *w, struct bytes name);
-void topic_free_if_unused(struct topic *t);
 
 /* The rule at the top of waiters.h: pops if the topic is dirty and a consumer is free, and
  * releases the consumers that it blocked. Calls nobody back. */
 void topic_serve(struct topic *t);
 
-/* The same for a consumer that has just become free, at all its topics. */
-void topic_serve_consumer(struct pop *pop);
-
-/* The pop that a scan is to bring, with `most` jobs; NULL: none. A dirty topic is asked by
+/* The pop that a scan is to bring, for `most` jobs; NULL: none. A dirty topic is asked by
  * itself, as soon as it can be. */
 struct op *topic_carry(struct topic *t, unsigned most);
 
@@ -63,29 +57,17 @@ struct op *topic_carry(struct topic *t, unsigned most);
  * back. */
 void topic_go_without(struct topic *t);
 
-/* ---- consumer.c ---- */
-
-/* May it end without a job? Not while it has time, or a topic it has not tried. For a consumer
- * nobody pops for now. */
-bool consumer_is_finished(const struct pop *pop);
+/* It has just become free: its topics are served. */
+void consumer_serve(struct pop *pop);
 
 /* It has no entries any more, no places and no time. */
 void consumer_leave(struct pop *pop);
 
-/* Called back in a later turn: with a status; or because nothing came. */
+/* Calls it back in a later turn, through waiters.over. */
 void consumer_end_later(struct waiters *w, struct pop *pop, enum status status);
-void consumer_finish_empty(struct pop *pop);
 
-/* The jobs of the pop that has just been answered; calls back. */
-void consumer_finish_with(struct pop *pop, struct bytes topic, const struct op *op,
-                          const struct job *jobs, unsigned count);
-
-/* The answer had no room for this consumer's job: a consumer whose time is over waits a moment
- * more. */
-void consumer_give_grace(struct pop *pop);
-
-/* Of its timer, and of waiters.over. */
+/* Callbacks: of a consumer's timer, and of waiters.over. */
 void consumer_on_time_over(struct timer *timer);
-void consumer_tell_over(struct later *later, struct list *link);
+void consumer_on_end(struct later *later, struct list *link);
 
 #endif

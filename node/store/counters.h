@@ -9,6 +9,8 @@
 #define STORE_METRICS(X) \
     X(connects, COUNTER, "dueq_store_connects_total", \
       "Connections to the store that became usable.") \
+    X(calls, COUNTER, "dueq_store_calls_total", \
+      "Calls the store has answered; operations of one topic may share one.") \
     X(repeated, COUNTER, "dueq_store_repeated_total", \
       "Operations sent again: their answer was lost, or they were not carried " \
       "out.") \

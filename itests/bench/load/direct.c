@@ -93,21 +93,9 @@ static bool turn(struct lane *lane, bool is_cycle)
     return true;
 }
 
-/* What it is beside the other modes: one client with many requests under way. */
-static struct options as_client(const struct options *o)
-{
-    struct options client = *o;
-
-    client.protocol = "redis";
-    client.connections = 1;
-    client.pipeline = o->depth;
-    client.rate = 0;
-    return client;
-}
-
 static void run_lanes(const struct options *o, const char *mode, bool is_cycle)
 {
-    struct options reported = as_client(o);
+    struct options reported = options_as_client(o);
     int64_t busy = o->depth;
 
     init_lanes(o);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "itests/bench/load/clients.h"
 #include "itests/bench/load/die.h"
 #include "itests/bench/load/due.h"
@@ -34,6 +35,7 @@ static struct {
     struct schedule schedule;
     struct place *idle; /* pushers with nothing under way */
     int64_t jobs, covered_topics;
+    int64_t first_due_us;     /* of the clients' clock */
     int64_t expected, handed; /* own jobs of covered topics: due, and in a consumer's hands */
     int64_t acking;
     bool *is_handed; /* by the job's number */
@@ -170,6 +172,7 @@ static void prefill(void)
         due_set(n, (begin_ms + n * 1000 / o->rate) * 1000);
         expect(n);
     }
+    run.first_due_us = clock_mono_us() + begin_ms * 1000 - due_real_now_us();
 }
 
 static void seat_pusher(struct place *p)
@@ -245,10 +248,14 @@ void mode_lateness(const struct options *o)
         prefill();
     open_connections();
     report_init(&run.report, "lateness", o);
-    if (!o->prefill)
+    if (!o->prefill) {
+        run.first_due_us = run.report.born_us + o->delay_s * 1000000;
         schedule_init(&run.schedule, run.report.born_us,
                       run.report.born_us + o->seconds * 1000000, o->rate);
+    }
     run_to_the_end();
+    run.report.begin_us = run.first_due_us;
+    run.report.end_us = run.clients.now_us + 1; /* the last one ended within */
     report_print(&run.report);
     clients_close(&run.clients);
     free(run.is_handed);

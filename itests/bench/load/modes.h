@@ -8,7 +8,7 @@
  * cpu_percent (the generator's own), cpu_us (the same, all of it), bytes_sent and
  * bytes_received (over all connections, the warm-up included), and "distribution": [[upper
  * bound in us, count], ...], rising, without empty steps. In lateness all latencies are
- * received minus due.
+ * received minus due, and the seconds are from the first that is due to the last ack.
  *
  * fill:  {"mode","operations","seconds"}; each second `progress N/M` on standard error.
  * idle:  {"mode","protocol","connections","say"} as soon as all are connected and have said
@@ -32,6 +32,7 @@
     X(echo,            0,    0, "a server that does nothing, for measuring this program")     \
     X(direct_push,  3600,    0, "Redis: the push script, --depth in flight")                  \
     X(direct_cycle,    0,    0, "Redis: the scripts push, pop, ack, --depth in flight")       \
+    X(direct_writes,3600,    0, "Redis: --total pushes' bare writes, without a script")       \
     X(fill,         3600,    0, "Redis: --count jobs, due at --at-ms; --bulk 1000: quickly")
 /* clang-format on */
 

@@ -143,3 +143,14 @@ void options_print(void)
         fprintf(stderr, "  %-14s %-14s  %s\n", numbers[i].name, fallback, numbers[i].text);
     }
 }
+
+struct options options_as_client(const struct options *o)
+{
+    struct options client = *o;
+
+    client.protocol = "redis";
+    client.connections = 1;
+    client.pipeline = o->depth;
+    client.rate = 0;
+    return client;
+}

@@ -47,4 +47,7 @@ bool options_parse(struct options *o, int argc, char **argv);
 /* The options with their defaults and what they mean, for people. */
 void options_print(void);
 
+/* Of a direct_* mode, for its report: one client with many requests under way. */
+struct options options_as_client(const struct options *o);
+
 #endif

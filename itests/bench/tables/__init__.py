@@ -8,6 +8,8 @@ To add a table: a function with @table in one of these files, which are in the o
 from bench.tables import throughput
 from bench.tables import latency
 from bench.tables import lateness
+from bench.tables import cost
+from bench.tables import due
 from bench.tables import many
 from bench.tables import space
 from bench.tables import life
@@ -19,8 +21,9 @@ from bench.tables import operations
 from bench.tables import reload
 from bench.tables.table import TABLES
 
-GROUPS = {"scale": ("nodes", "locks", "idle_topics", "hot", "operations",
+GROUPS = {"compare": ("cost", "cost_synced", "due", "due_synced"),
+          "scale": ("nodes", "locks", "idle_topics", "hot", "operations",
                     "reload")}  # a word for several
 
-__all__ = ["GROUPS", "TABLES", "fleet", "large", "latency", "lateness", "life", "many",
+__all__ = ["GROUPS", "TABLES", "cost", "due", "fleet", "large", "latency", "lateness", "life", "many",
            "operations", "reload", "replicas", "scale", "space", "throughput"]

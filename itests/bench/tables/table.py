@@ -2,6 +2,7 @@
 
 import statistics
 from dataclasses import dataclass
+from pathlib import Path
 
 from redis.exceptions import RedisError
 
@@ -18,11 +19,13 @@ PROTOCOLS = {"gmq": "gmq", "http": "HTTP"}  # as the load generator calls them; 
 
 @dataclass
 class Options:
-    """How long and how often. `scale` is quick (does it work at all), usual or long."""
+    """How long and how often. `scale` is quick (does it work at all), usual or long. `compare`:
+    the folder of an older build, which takes turns with this one."""
 
     rounds: int = 3
     seconds: int = 2
     scale: str = "usual"
+    compare: Path = None
 
     def pick(self, usual, quick=None, long=None):
         """A size: by scale, where the scale has one of its own."""
@@ -42,7 +45,8 @@ class Table:
     def seconds(self, options):
         """About how long it takes in the usual sizes."""
         in_turns_, once, more_s = self.plan
-        return (in_turns_ * options.rounds + once) * (options.seconds + RUN_MORE_S) + more_s
+        builds = 2 if options.compare else 1
+        return (in_turns_ * options.rounds * builds + once) * (options.seconds + RUN_MORE_S) + more_s
 
     def measure(self, options, progress, about):
         result = Result(self.name, self.title, ["measured"], about=about)
@@ -88,12 +92,13 @@ def attempt(result, what, run):
 
 def in_turns(bench, options, result, plan):
     """{key: median} of runs {key: function} that take turns, so that a machine that is slow for
-    a while is slow for all. What failed once is not tried again, and None."""
+    a while is slow for all; every other round backwards, so that none is always first. What
+    failed once is not tried again, and None."""
     values = {key: [] for key in plan}
     failed = set()
     bench.progress.expect(options.rounds * len(plan))
-    for _ in range(options.rounds):
-        for key, run in plan.items():
+    for number in range(options.rounds):
+        for key, run in list(plan.items())[::-1 if number % 2 else 1]:
             if key in failed:
                 continue
             value = attempt(result, " ".join(map(str, key)), run)
@@ -104,8 +109,9 @@ def in_turns(bench, options, result, plan):
     return {key: statistics.median(values[key]) if key not in failed else None for key in plan}
 
 
-def medians(bench, options, result, plan):
-    """in_turns() where each run gives {name: value}: {key: {name: median}}, {} for what failed."""
+def rounds_in_turns(bench, options, result, plan):
+    """in_turns() where each run gives {name: value}: {key: [run of each round]}, [] for what
+    failed."""
     seen = {key: [] for key in plan}
 
     def remembered(key):
@@ -115,8 +121,14 @@ def medians(bench, options, result, plan):
         return run
 
     worked = in_turns(bench, options, result, {key: remembered(key) for key in plan})
-    return {key: {name: statistics.median(run[name] for run in seen[key])
-                  for name in seen[key][0]} if worked[key] is not None else {} for key in plan}
+    return {key: seen[key] if worked[key] is not None else [] for key in plan}
+
+
+def medians(bench, options, result, plan):
+    """rounds_in_turns(): {key: {name: median}}, {} for what failed."""
+    seen = rounds_in_turns(bench, options, result, plan)
+    return {key: {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+            if runs else {} for key, runs in seen.items()}
 
 
 def generator_note(percent):

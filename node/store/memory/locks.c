@@ -1,4 +1,5 @@
-/* Who may: the fence of a bucket, and where all nodes scan the locks of its topics. */
+/* May a node scan? The fence of a bucket says so, and where all nodes scan the locks of its
+ * topics. */
 #include <assert.h>
 #include <string.h>
 
@@ -53,7 +54,7 @@ enum status memory_run_fence(struct call *c)
     return memory_fence(c);
 }
 
-/* ---- a lock ---- */
+/* ---- locks ---- */
 
 static char mark_of(const struct call *c, const struct topic *topic)
 {
@@ -67,8 +68,6 @@ static bool is_held(const struct call *c, const struct topic *topic)
 {
     return topic->lock.until_ms > c->now_ms;
 }
-
-/* ---- locks ---- */
 
 /* Is the lock in force? One that ends later than any may was written by another clock. */
 static bool counts(const struct call *c, const struct topic *topic)

@@ -484,6 +484,7 @@ static void take_answers(struct request *first, const redisReply *reply)
     unsigned i = 0, count = first->count;
     struct request *next;
 
+    first->queue->stats->calls += reply != NULL;
     for (struct request *r = first; r; r = next, i++) {
         struct redis_requests *q = r->queue;
 

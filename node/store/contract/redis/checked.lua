@@ -7,8 +7,10 @@
 -- would have ended the script then.) Here a call against this rule ends the script at once, and
 -- says why.
 --
--- What a script runs by pcall after a change may end by itself, and the script goes on: so that is
--- held to the rule like a script of its own, which may touch the keys that are there.
+-- What a script runs by pcall after a change may end by itself, and the script goes on. So it is
+-- held to the rule like a script of its own: of the keys that the script has touched before, those
+-- count that are still there. (Before a change this is not needed: there a script passes such an
+-- error on.)
 --
 -- These count as no change: the counter, because gaps in it mean nothing; the fence, which is
 -- asserted again; '' removed from a sorted set; PERSIST. A scan's last reads, for its next

@@ -83,8 +83,21 @@ static struct op scan_own(const char *id)
     return op;
 }
 
+/* A consumer waits for three of them. */
+static struct op scan_for_a_consumer(const char *id)
+{
+    static struct op pop, *pops[] = {&pop};
+    struct op op = scan_it(id);
+
+    pop = (struct op){.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 3, .id_only = true}};
+    op.in.scan.pops = pops;
+    op.in.scan.pop_count = 1;
+    return op;
+}
+
 static void no_job_is_lost_by_a_scan(void **state)
 {
+    assert_survived(scan_for_a_consumer, "", "dead");
     assert_survived(scan_own, "", "dead");
     assert_survived(scan_it, "", "dead");
     assert_survived(scan_two, "", "dead");

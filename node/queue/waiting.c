@@ -1,15 +1,18 @@
+#include "node/queue/waiting.h"
+
 #include <string.h>
 
 #include "base/log.h"
 #include "node/queue/core.h"
 #include "node/queue/deliveries.h"
-#include "node/queue/hash.h"
-#include "node/queue/waiting.h"
+#include "node/queue/owners.h"
 
 #define RETRY_MS    1000 /* after a pop that failed */
-#define REACH_FIRST 2    /* consumers that are claimed for the first pop */
+#define GRACE_MS    100
+#define LATE_MS     500 /* wait for an answer in flight when a consumer's time is over */
+#define REACH_FIRST 2   /* consumers that are claimed for the first pop */
 
-/* ---- as long as it is needed ---- */
+/* ---- topics ---- */
 
 struct topic *topic_find(struct waiters *w, struct bytes name)
 {
@@ -41,7 +44,7 @@ struct topic *topic_get(struct waiters *w, struct bytes name)
     return t;
 }
 
-void topic_free_if_unused(struct topic *t)
+static void free_if_unused(struct topic *t)
 {
     if (t->is_popping || !list_is_empty(&t->free) || !list_is_empty(&t->claimed))
         return;
@@ -49,6 +52,117 @@ void topic_free_if_unused(struct topic *t)
     list_remove(&t->of_bucket);
     t->waiters->by_bucket[t->bucket].count--;
     free(t);
+}
+
+/* ---- consumers leave ---- */
+
+/* A pop that waits in the store, and has lost all its consumers, is abandoned. */
+static void remove_entry(struct waiters *w, struct entry *entry)
+{
+    struct topic *t = entry->topic;
+
+    list_remove(&entry->link);
+    list_remove(&entry->blocked);
+    t->not_waiting -= !entry->pop->may_wait;
+    if (t->is_popping && list_is_empty(&t->claimed))
+        core_abandon(w->core, &t->op);
+    free_if_unused(t);
+}
+
+void consumer_leave(struct pop *pop)
+{
+    for (unsigned i = 0; i < pop->entry_count; i++)
+        remove_entry(pop->waiters, &pop->entries[i]);
+    free(pop->entries);
+    pop->entries = NULL;
+    places_leave(&pop->waiters->places, pop);
+    list_remove(&pop->link);
+    timer_disarm(pop->waiters->core->timers, &pop->timer);
+}
+
+static void call_back(struct waiters *w, struct pop *pop, enum status status)
+{
+    pop->status = status;
+    w->count--;
+    w->core->stats.waiting--;
+    pop->on_done(pop);
+}
+
+void consumer_end_later(struct waiters *w, struct pop *pop, enum status status)
+{
+    pop->status = status;
+    later_add(&w->over, &pop->link);
+}
+
+void consumer_on_end(struct later *later, struct list *link)
+{
+    struct waiters *w = CONTAINER_OF(later, struct waiters, over);
+    struct pop *pop = CONTAINER_OF(link, struct pop, link);
+
+    call_back(w, pop, pop->status);
+    core_note_end(w->core);
+}
+
+/* May it end without a job? Not while it has time, or a topic it has not tried. For a consumer
+ * nobody pops for now. */
+static bool is_finished(const struct pop *pop)
+{
+    if (pop->is_patient)
+        return false;
+    for (unsigned i = 0; i < pop->entry_count; i++) {
+        if (!pop->entries[i].was_tried && !pop->may_wait)
+            return false;
+    }
+    return true;
+}
+
+/* Called back in a later turn. */
+static void finish_empty(struct pop *pop)
+{
+    enum status empty =
+        pop->wait_ms > 0 && !pop->may_wait ? STATUS_TOO_MANY_WAITERS : STATUS_NOT_FOUND;
+
+    consumer_leave(pop);
+    consumer_end_later(pop->waiters, pop,
+                       pop->last_error != STATUS_OK ? pop->last_error : empty);
+}
+
+void consumer_on_time_over(struct timer *timer)
+{
+    struct pop *pop = CONTAINER_OF(timer, struct pop, timer);
+    bool is_over = !pop->is_claimed || !pop->is_patient;
+
+    pop->is_patient = false;
+    if (is_over)
+        finish_empty(pop);
+    else /* the answer of the pop in flight decides, if the store is there */
+        timer_arm(pop->waiters->core->timers, &pop->timer, LATE_MS);
+}
+
+/* The answer had no room for this consumer's job: a consumer whose time is over waits a moment
+ * more. */
+static void give_grace(struct pop *pop)
+{
+    if (pop->is_patient || !pop->may_wait)
+        return;
+    pop->is_patient = true;
+    timer_arm(pop->waiters->core->timers, &pop->timer, GRACE_MS);
+}
+
+/* The jobs of the pop that has just been answered; calls back. */
+static void finish_with(struct pop *pop, struct bytes topic, const struct op *op,
+                        const struct job *jobs, unsigned count)
+{
+    struct waiters *w = pop->waiters;
+
+    pop->topic = topic;
+    pop->jobs = jobs;
+    pop->job_count = count;
+    pop->delivery = delivery_new(w->deliveries, op, jobs, count, pop);
+    if (pop->id_only)
+        owners_add(w->owners, pop->holder, topic, jobs, count);
+    consumer_leave(pop);
+    call_back(w, pop, STATUS_OK);
 }
 
 /* ---- whom to pop for ---- */
@@ -98,7 +212,7 @@ static void release_blocked(struct topic *t)
         return;
     w->is_releasing = true;
     while ((link = list_pop(&w->released)))
-        topic_serve_consumer(CONTAINER_OF(link, struct entry, blocked)->pop);
+        consumer_serve(CONTAINER_OF(link, struct entry, blocked)->pop);
     w->is_releasing = false;
 }
 
@@ -178,7 +292,7 @@ static unsigned give_all(struct topic *t)
         unsigned share = entry->pop->count < count - given ? entry->pop->count : count - given;
 
         given += share;
-        consumer_finish_with(entry->pop, entry->name, &t->op, jobs + given - share, share);
+        finish_with(entry->pop, entry->name, &t->op, jobs + given - share, share);
     }
     return given;
 }
@@ -205,7 +319,7 @@ static unsigned unclaim_all(struct topic *t, bool has_more, enum status status)
 
         entry->was_tried |= !has_more;
         if (has_more)
-            consumer_give_grace(entry->pop);
+            give_grace(entry->pop);
         entry->pop->is_claimed = false;
         entry->pop->last_error = status;
         list_remove(&entry->link);
@@ -224,11 +338,11 @@ static void move_on(struct topic *t, unsigned count)
         struct pop *pop = CONTAINER_OF(link, struct entry, link)->pop;
 
         link = link->next;
-        if (consumer_is_finished(pop)) {
-            consumer_finish_empty(pop);
+        if (is_finished(pop)) {
+            finish_empty(pop);
             continue;
         }
-        topic_serve_consumer(pop);
+        consumer_serve(pop);
     }
 }
 
@@ -242,8 +356,8 @@ static void dismiss_those_not_waiting(struct topic *t)
         if (entry->pop->may_wait)
             continue;
         entry->was_tried = true;
-        if (!entry->pop->is_claimed && consumer_is_finished(entry->pop))
-            consumer_finish_empty(entry->pop);
+        if (!entry->pop->is_claimed && is_finished(entry->pop))
+            finish_empty(entry->pop);
     }
 }
 
@@ -289,7 +403,7 @@ static void on_popped(struct op *op)
         topic_serve(t);
     else
         release_blocked(t);
-    topic_free_if_unused(t);
+    free_if_unused(t);
 }
 
 /* A scan that failed is not the topic's failure. Where it may have run it may have made jobs
@@ -356,7 +470,7 @@ static bool serve_entry(struct entry *entry)
 }
 
 /* A topic that blocks the consumer at one does so at all lesser ones. */
-void topic_serve_consumer(struct pop *pop)
+void consumer_serve(struct pop *pop)
 {
     for (unsigned i = 0; i < pop->entry_count && serve_entry(&pop->entries[i]); i++)
         ;
