@@ -7,6 +7,7 @@
 #ifndef DUEQ_BASE_LIST_H
 #define DUEQ_BASE_LIST_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -42,6 +43,7 @@ static inline bool list_is_linked(const struct list *link)
 
 static inline void list_append(struct list *head, struct list *link)
 {
+    assert(head->prev); /* list_init() came before */
     link->prev = head->prev;
     link->next = head;
     head->prev->next = link;
