@@ -1,5 +1,6 @@
-/* What waiters.c is made of: topics that consumers wait for (topic.c) and the consumers, with
- * an entry at each of them (consumer.c). Nobody else includes this. */
+/* Topics that consumers wait for, and consumers with an entry at each of theirs: for whom a
+ * topic pops, and who gets what comes back. waiters.c says who comes; nobody else includes
+ * this. */
 #ifndef DUEQ_NODE_QUEUE_WAITING_H
 #define DUEQ_NODE_QUEUE_WAITING_H
 
