@@ -175,7 +175,7 @@ static void on_join_one(struct timer *timer)
 /* ---- the table ---- */
 
 const struct sim_fault_kind sim_link_kinds[] = {
-    {"cut from zk", SIM_SCOPE_NODE, 10, 3 * SIM_T, cut_from_zookeeper, join_zookeeper, NULL,
+    {"cut from zk", SIM_SCOPE_CUT, 10, 3 * SIM_T, cut_from_zookeeper, join_zookeeper, NULL,
      false},
     {"breaks", SIM_SCOPE_NODE, 10, 2 * SIM_T, break_connection, sim_fault_nothing, on_break,
      false},
@@ -183,7 +183,7 @@ const struct sim_fault_kind sim_link_kinds[] = {
     {"very slow zk", SIM_SCOPE_ALL, SIM_T, 4 * SIM_T, very_slow, quick, NULL, false},
     {"cut from peers", SIM_SCOPE_NODE, 10, 2 * SIM_T, cut_from_peers, join_peers, NULL, false},
     {"reset peers", SIM_SCOPE_NODE, 10, 2 * SIM_T, reset_peers, join_zookeeper, NULL, false},
-    {"cut off", SIM_SCOPE_NODE, 10, 3 * SIM_T, cut_off, join, NULL, false},
+    {"cut off", SIM_SCOPE_CUT, 10, 3 * SIM_T, cut_off, join, NULL, false},
     {"scripts wait", SIM_SCOPE_NODE, 10, 3 * SIM_T, hold_store, release_store, NULL, false},
     {"scripts wait, frozen", SIM_SCOPE_NODE, SIM_T, 3 * SIM_T, hold_store_and_freeze,
      release_store, NULL, false},

@@ -7,6 +7,7 @@
 /* The part of the cluster that a fault touches; the rest must go on meanwhile. */
 enum sim_scope {
     SIM_SCOPE_NODE,   /* one node, or its links: the others go on */
+    SIM_SCOPE_CUT,    /* as NODE, and what it sends to ZooKeeper arrives when the fault ends */
     SIM_SCOPE_DEAF,   /* as NODE, but ZooKeeper hears it until it gives its connection up */
     SIM_SCOPE_SERVER, /* one server: ZooKeeper goes on, after a while */
     SIM_SCOPE_ALL,    /* ZooKeeper is away */

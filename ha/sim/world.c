@@ -10,10 +10,10 @@
  * a few round trips. */
 #define ONE_GONE_MS (SIM_T + 2 * sim_tick_ms + SIM_T / 20 + 150)
 
-/* How soon a leader that was away for less than that leads again: what it had sent arrives when
- * the fault ends, and prolongs its session, so that nobody else may lead. An attempt to connect
- * that began in the fault ends within T/3; the lease is proven T/4 + T/12 later, with a beat of
- * T/6 in between (ha/rule/lease.h). */
+/* How soon a leader that was cut off for less than ONE_GONE_MS leads again: what it had sent
+ * arrives when the fault ends, and prolongs its session, so that nobody else may lead. An
+ * attempt to connect that began in the fault ends within T/3; the lease is proven T/4 + T/12
+ * later, with a beat of T/6 in between (ha/rule/lease.h). */
 #define SAME_BACK_MS (SIM_T / 3 + SIM_T / 4 + SIM_T / 12 + SIM_T / 6 + 150)
 
 /* After a storm all nodes may have lost their sessions, and the old sessions hold their names
@@ -144,13 +144,19 @@ static void await_back(int64_t limit_ms)
 /* ---- a single fault, and calm before and after it ---- */
 
 /* For how long a fault of one node may leave the cluster without a leader. */
-static int64_t bound_ms(enum sim_scope scope, int64_t fault_ms, bool is_same_leader)
+static int64_t bound_ms(enum sim_scope scope, int64_t fault_ms, bool is_same_reign)
 {
     if (scope == SIM_SCOPE_DEAF)
         return ONE_GONE_MS + SIM_T * 2 / 3;
-    if (is_same_leader && fault_ms < ONE_GONE_MS && fault_ms + SAME_BACK_MS > ONE_GONE_MS)
+    if (scope == SIM_SCOPE_CUT && is_same_reign && fault_ms < ONE_GONE_MS &&
+        fault_ms + SAME_BACK_MS > ONE_GONE_MS)
         return fault_ms + SAME_BACK_MS;
     return ONE_GONE_MS;
+}
+
+static bool is_of_one_node(enum sim_scope scope)
+{
+    return scope == SIM_SCOPE_NODE || scope == SIM_SCOPE_CUT || scope == SIM_SCOPE_DEAF;
 }
 
 static void one_fault(void)
@@ -170,11 +176,10 @@ static void one_fault(void)
     run(2 * SIM_T);
     if (sim_judge_leads() - leads > sim_fault_count() - faults)
         sim_miss("%u leaders by one fault", sim_judge_leads() - leads);
-    if (scope == SIM_SCOPE_NODE)
+    if (scope == SIM_SCOPE_NODE || scope == SIM_SCOPE_CUT)
         longest(&result.longest_ms, sim_judge_longest_ms());
     most_ms = bound_ms(scope, end_ms - begin_ms, sim_judge_leads() == leads);
-    if ((scope == SIM_SCOPE_NODE || scope == SIM_SCOPE_DEAF) &&
-        sim_judge_longest_ms() > most_ms)
+    if (is_of_one_node(scope) && sim_judge_longest_ms() > most_ms)
         sim_miss("%lld ms without a leader by a fault of one node, %lld ms are promised",
                  (long long)sim_judge_longest_ms(), (long long)most_ms);
 }

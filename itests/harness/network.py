@@ -37,7 +37,6 @@ ETC = Path("/etc/netns")  # ETC/<namespace>/<file> is in the place of /etc/<file
 CLONE_NEWNET = 0x40000000
 SUBNET, SUBNET6 = "10.213.0", "fd00:213:"
 _OURS = re.compile(r"dq(\d+)-\d+-[a-z0-9]+")
-_LOCK = "/run/lock/dueq-stale"  # held by who removes what dead runs have left
 _numbers = itertools.count(1)  # of networks in this process
 
 
@@ -305,12 +304,27 @@ def remove_stale():
 def for_each_stale(pattern, remove):
     """remove(name) of the namespaces with such a name whose process, the pattern's first group,
     is dead. By one process at a time: those of a run beside it would all find the same ones."""
-    with open(_LOCK, "ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        for name in [path.name for path in NAMESPACES.glob("dq*-*")]:
-            found = pattern.fullmatch(name)
-            if found and not is_alive(int(found.group(1))):
-                remove(name)
+    if not _stale(pattern):
+        return
+    with _alone():
+        for name in _stale(pattern):
+            remove(name)
+
+
+def _stale(pattern):
+    found = [pattern.fullmatch(path.name) for path in NAMESPACES.glob("dq*-*")]
+    return [each.group() for each in found if each and not is_alive(int(each.group(1)))]
+
+
+@contextmanager
+def _alone():
+    """No other process is in here meanwhile."""
+    try:
+        with open("/run/lock/dueq-stale", "ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+    except PermissionError as error:
+        raise NoNetwork(str(error)) from error
 
 
 def _setns(descriptor):

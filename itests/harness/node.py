@@ -106,7 +106,7 @@ class Node:
 
     @property
     def warden_pid(self):
-        """None, which has no children, when it has been ended."""
+        """None, which has no children, where it has been ended."""
         return self.process and self.process.pid
 
     @property

@@ -301,9 +301,12 @@ def _may_be_void(line, fault, faults):
 
 
 def _ran_out_unconfirmed(first, second, clocks):
-    """By a clock that was set before its confirmation is sure: it is held no more. What was due by
-    that clock does not tell when the lease began: as soon as it was asked for, perhaps."""
-    return any(first.asked_ms <= clock.at_ms <= first.received_ms + CONFIRM_MS
+    """By a clock that was set before its confirmation is sure: it is held no more. What was not due
+    yet, by the answer's clock, became so by another one: the lease began when it was asked for,
+    perhaps."""
+    is_due = first.redis_ms is None or first.due_ms <= first.redis_ms
+    began_ms = first.began_ms if is_due else first.asked_ms
+    return any(began_ms <= clock.at_ms <= first.received_ms + CONFIRM_MS
                for clock in clocks) and _apart_ms(first, second, clocks) >= HELD_MS
 
 

@@ -169,7 +169,8 @@ def is_of_two_masters(olders, first, second):
 
 
 def lost_pushes(journal, excused):
-    """The last push of each job that Redis forgot, by its end: {older: [push]}."""
+    """The last push of each job that Redis forgot, by the ends that may have taken it, the first
+    one first: {(older, ...): [push]}."""
     pushes = defaultdict(list)
     for push in journal.of(Push):
         if push.outcome in (OK, DUPLICATE):
@@ -178,23 +179,47 @@ def lost_pushes(journal, excused):
     for each in excused:
         if each.rule == "LOST":
             last = max(pushes[each.id], key=lambda push: push.ended_ms)
-            found[forgetters.of(last)[0]].append(last)
+            found[tuple(forgetters.of(last))].append(last)
     return found
+
+
+def _charged(lost):
+    """({older: [push]}, {(older, ...): [push]}): what one end has forgotten, and what one of
+    several has. A push that was answered behind the first of them may have been pushed again, and be
+    lost with the next one alone."""
+    alone, jointly = defaultdict(list), defaultdict(list)
+    for olders, pushes in lost.items():
+        for push in pushes:
+            if len(olders) == 1 or push.ended_ms <= olders[0].at_ms:
+                alone[olders[0]].append(push)
+            else:
+                jointly[olders].append(push)
+    return alone, jointly
 
 
 def lost_before_ms(journal, excused):
     """How long before the end each lost push was acknowledged."""
-    return [max(0, older.at_ms - push.ended_ms)
-            for older, pushes in lost_pushes(journal, excused).items() for push in pushes]
+    return [max(0, olders[0].at_ms - push.ended_ms)
+            for olders, pushes in lost_pushes(journal, excused).items() for push in pushes]
 
 
 def judge_told(journal, excused):
     """`excused`: the violations that are none because Redis was older."""
-    lost, forgetters = lost_pushes(journal, excused), Forgetters(journal)
+    (lost, jointly), forgetters = _charged(lost_pushes(journal, excused)), Forgetters(journal)
     asked = [older for older in journal.of(Older)
              if older.noticed is not None and not older.keeps_answers]
-    for older in asked:
-        at_least = _surely_forgotten(journal, older, lost[older])
+    at_least_of = {older: _surely_forgotten(journal, older, lost[older]) for older in asked}
+    for olders, pushes in jointly.items():
+        at_least = sum(at_least_of.get(older, 0) for older in olders) + len(pushes)
+        said = sum(older.lost or 0 for older in olders)
+        if not set(olders) <= set(asked):
+            continue
+        if said < at_least:
+            yield Violation("UNTOLD", "", f"{at_least} acknowledged pushes are forgotten at "
+                                          f"{len(olders)} ends, the nodes said {said}")
+        if not any(older.noticed for older in olders):
+            yield Violation("UNTOLD", "", "no node said that Redis rolled back")
+    for older, at_least in at_least_of.items():
         at_most = sum(push.outcome in (OK, UNKNOWN) and push.sent_ms <= older.at_ms
                       and not (push.outcome == OK and forgetters.has_survived(push.id, older))
                       and push.ended_ms >= max(older.since_ms, forgetters.survived_ms[older])
@@ -220,10 +245,7 @@ def without(journal, older, ids):
 
 def _surely_forgotten(journal, older, lost):
     """How many acknowledged pushes: those of lost jobs, and all that came after the first of them,
-    what became of their jobs before the end all the same. One that was answered behind the end may
-    have been pushed again, and be lost with the next end alone, where there is one."""
-    is_last = not any(each.at_ms > older.at_ms for each in journal.of(Older))
-    lost = [push for push in lost if is_last or push.ended_ms <= older.at_ms]
+    what became of their jobs before the end all the same."""
     from_ms = min((push.ended_ms for push in lost), default=math.inf)
     later = {push.id for push in journal.of(Push) if push.outcome == OK
              and push.sent_ms > from_ms and push.ended_ms <= min(older.at_ms, older.split_ms)}

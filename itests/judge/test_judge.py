@@ -874,6 +874,12 @@ def test_a_clock_that_is_set_while_a_job_is_asked_for_ends_its_hold():
     assert rules(*events, *clocks[:2], Clock(2989, 0)) == ["TWICE"]  # it was set before
 
 
+def test_a_clock_that_was_set_while_a_consumer_waited_ends_no_hold_that_began_later():
+    events = [push(2500, delay_ms=500, ttr_ms=0), hand_over(3010, asked=2600, due=3000),
+              again(3500, due=3000)]
+    assert rules(*events, Clock(2700, HOUR_MS)) == ["TWICE"]
+
+
 @pytest.mark.parametrize("rule, events", [
     ("EARLY", [push(2500, delay_ms=HOUR_MS + 601),  # a moment more than it gained
                hand_over(3100, due=2500, redis=3100 + HOUR_MS), ack(3200)]),

@@ -164,7 +164,17 @@ def test_a_push_that_an_end_has_interrupted_may_be_lost_by_the_next_one():
     interrupted = replace(push(ENDED - 10, id="b"), ended_ms=ENDED + 60)
     assert not verdict(push(2000), interrupted, first, second).violations
     assert verdict(push(2000), interrupted, replace(first, lost=0), second).violations
-    assert verdict(push(2000), interrupted, first).violations  # nothing else can have lost it
+    assert verdict(push(2000), interrupted, first, replace(second, lost=0)).violations
+    for other in ((), (Older(8000, 10_000, 1, 1),), (replace(second, keeps_answers=True),)):
+        assert verdict(push(2000), interrupted, first, *other).violations, "the first has lost it"
+
+
+def test_an_end_that_forgot_nothing_is_not_asked_for_what_the_next_one_forgot():
+    first = replace(told(0, 0), keeps_nothing=True)
+    second = Older(ENDED, ENDED + 700, 1, 1, keeps_nothing=True)
+    interrupted = replace(push(ENDED - 10, id="b"), ended_ms=ENDED + 60)
+    assert not verdict(interrupted, first, second).violations
+    assert verdict(interrupted, first, replace(second, noticed=0)).violations
 
 
 @pytest.mark.parametrize("other", [

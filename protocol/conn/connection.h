@@ -128,8 +128,8 @@ struct connection {
     int fd;
     bool is_paused;        /* reads nothing, because too many requests are in work */
     bool is_read_disabled; /* paused, and its `readable` is off */
-    bool is_watched; /* in the hangup set, for the client's end meanwhile; left there after */
-    bool saw_end;    /* the client has ended its side; still OPEN: there is input before that */
+    bool is_watched;       /* in the hangup set: the client may end while nothing is read */
+    bool saw_end; /* the client has ended its side; still OPEN: there is input before that */
     bool has_cancelled;
     bool is_lost;       /* it was reset: nothing more is acknowledged */
     bool is_said;       /* connection_end_output() was called */

@@ -210,8 +210,8 @@ enum http_error body_take(struct body *b, struct bytes input, size_t *used,
 
 /* ---- head: bytes ---- */
 
-/* Of a token (RFC 9110, 5.6.2), of a request's id, and of a name or an address with its port:
- * besides letters and digits. */
+/* Marks that may stand beside letters and digits: in a token (RFC 9110, 5.6.2), in a request's
+ * id, and in a name or an address with its port. */
 static const char token_marks[] = "!#$%&'*+-.^_`|~";
 static const char id_marks[] = "-_.:";
 static const char host_marks[] = "-._~%!$&'()*+;=:[]";

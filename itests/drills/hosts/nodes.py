@@ -162,8 +162,8 @@ class HostNode(Journaled, Node):
 
     @property
     def pids(self):
-        """Warden and all that it has started."""
-        return [self.warden_pid, *descendants_of(self.warden_pid)]
+        """Warden and all that it has started; none when it has been ended."""
+        return [self.warden_pid, *descendants_of(self.warden_pid)] if self.process else []
 
     def freeze(self, who):
         """SIGSTOP of "worker", or of "both", warden and worker; of those that live."""
@@ -187,6 +187,7 @@ class HostNode(Journaled, Node):
 def kill_together(nodes):
     """kill -9 of all their wardens and workers, before anything else: who was still there would
     lead for a moment."""
+    nodes = [node for node in nodes if node.process]  # not who is dead of another fault
     kill_now([pid for node in nodes for pid in node.pids])
     for node in nodes:
         node.process.wait()

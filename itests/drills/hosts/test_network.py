@@ -160,11 +160,12 @@ def test_runs_that_begin_together_remove_what_a_dead_one_left():
 
 def a_dead_run(hosts=1):
     """The prefix of what it has left."""
-    script = (f"from harness.network import Network\nimport os\n"
+    script = (f"from harness.network import NAMESPACES, Network\nimport os\n"
               f"network = Network().__enter__()\n"
               f"for number in range({hosts}): network.add_host(f'a{{number}}')\n"
-              f"print(network.prefix, flush=True)\nos._exit(0)\n")
-    prefix = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True,
-                            text=True, cwd=ITESTS).stdout.strip()
-    assert len(list(NAMESPACES.glob(f"{prefix}*"))) == hosts + 1
-    return prefix
+              f"left = list(NAMESPACES.glob(network.prefix + '*'))\n"  # until somebody comes
+              f"print(network.prefix, len(left), flush=True)\nos._exit(0)\n")
+    told = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True,
+                          text=True, cwd=ITESTS).stdout.split()
+    assert int(told[1]) == hosts + 1
+    return told[0]

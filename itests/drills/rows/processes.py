@@ -52,7 +52,8 @@ class KillWorker(VipRow):
         return all_hurt(workers([drill.leader]))
 
     def fault(self, drill):
-        drill.leader.kill("worker")
+        if drill.leader.process:  # not dead of another fault
+            drill.leader.kill("worker")
         return [drill.leader]
 
 
