@@ -27,7 +27,7 @@ def test_a_redis_that_cannot_start_ends_the_node_and_is_quoted(make_node, tmp_pa
 @pytest.fixture
 def stopped_with_data(make_node, tmp_path):
     """A node with some thousand jobs whose Redis takes a while to load them."""
-    program = redis_slow_to_load(tmp_path, key_us=50)
+    program = redis_slow_to_load(tmp_path, key_us=300)
     node = make_node({"store.redis_server": program, "log.level": "warn"}).start()
     with node.raw_client() as raw:
         for first in range(0, JOBS, 100):
