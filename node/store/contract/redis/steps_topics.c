@@ -138,7 +138,7 @@ static void share_somehow(struct op *op)
 /* Each store fills in its own. */
 static void scan_with_pops(struct op redis)
 {
-    struct op pops[2][2], *lists[2][2], memory = redis;
+    struct op pops[2][2] = {{{0}}}, *lists[2][2], memory = redis;
     unsigned count = 1 + twins_below(2);
 
     for (unsigned i = 0; i < count; i++) {
