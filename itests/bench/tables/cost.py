@@ -136,9 +136,16 @@ def add_sums(result, what, runs, figure, **rest):
                       for each in runs.values()], "", at_most=0, **rest)
 
 
-def add_slow(result, of_builds):
-    add_sums(result, f"scripts above {SLOW_US / 1000:.0f} ms, by Redis's slowlog", of_builds,
-             "slow")
+def of_builds(runs, key, benches):
+    """{build: its runs} of one thing that a plan with keys (key, build) has measured."""
+    return {build: runs[key, build] for build in benches}
+
+
+def add_slow(result, runs, benches):
+    """A row: of all that each build has done."""
+    every = {build: [run for (_, of), each in runs.items() if of == build for run in each]
+             for build in benches}
+    add_sums(result, f"scripts above {SLOW_US / 1000:.0f} ms, by Redis's slowlog", every, "slow")
 
 
 # ---- others ----
@@ -207,12 +214,11 @@ def _measure(bench, options, result, cases, jobs, targets):
     for case in cases:
         names = ("per_second", "p50_us") if case.connections == 1 else OF_MANY
         for figure in names:
-            add_compared(result, str(case), {build: runs[case, build] for build in benches}, figure,
+            add_compared(result, str(case), of_builds(runs, case, benches), figure,
                          **targets.get((case, figure), {}))
     add_compared(result, f"a lone push beside {BUSY} busy connections",
-                 {build: runs["lone", build] for build in benches}, "p99_us")
-    add_slow(result, {build: [run for (_, of), each in runs.items() if of == build
-                              for run in each] for build in benches})
+                 of_builds(runs, "lone", benches), "p99_us")
+    add_slow(result, runs, benches)
     _add_peers(result, runs, targets.get("beanstalkd"))
     result.notes.append("processor time is that of all threads of the node's worker, and of "
                         "Redis; scripts are Redis's own count; the note has the rounds' spread; "

@@ -1,7 +1,8 @@
 """What a job takes that falls due for a consumer who waits, and how late it comes: as many a
 second are pushed as fall due. See cost.py for what --compare does."""
 
-from bench.tables.cost import add_compared, add_slow, add_sums, begin, builds, columns, figures_of
+from bench.tables.cost import (add_compared, add_slow, add_sums, begin, builds, columns,
+                               figures_of, of_builds)
 from bench.tables.table import rounds_in_turns, table
 
 CONSUMERS, DELAY_S = 64, 1
@@ -39,16 +40,15 @@ def _measure(bench, options, result):
             **{("burst", build): lambda each=each: _burst(each, jobs)
                for build, each in benches.items()}})
     for rate in rates:
-        of_builds = {build: runs[rate, build] for build in benches}
+        at_rate = of_builds(runs, rate, benches)
         for figure in COSTS:
-            add_compared(result, f"{rate:,} due/s", of_builds, figure,
+            add_compared(result, f"{rate:,} due/s", at_rate, figure,
                          **({"at_most": 3} if (rate, figure) == (2000, "scripts") else {}))
         for figure in ("early", "doubles"):
-            add_sums(result, f"{rate:,} due/s: {figure}", of_builds, figure)
+            add_sums(result, f"{rate:,} due/s: {figure}", at_rate, figure)
     add_compared(result, f"{jobs:,} due in one second, {BURST_CONSUMERS} consumers",
-                 {build: runs["burst", build] for build in benches}, "last_s", at_most=4)
-    add_slow(result, {build: [run for (_, of), each in runs.items() if of == build
-                              for run in each] for build in benches})
+                 of_builds(runs, "burst", benches), "last_s", at_most=4)
+    add_slow(result, runs, benches)
     result.notes.append(f"of a job's whole life: push, scan, pop, ack; {CONSUMERS} consumers of "
                         "all 16 topics over HTTP; lateness in the consumer's hands")
 
