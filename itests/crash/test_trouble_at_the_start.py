@@ -12,6 +12,7 @@ from harness.wait import holds_for, wait_until
 
 COULD_NOT_START = 1
 JOBS = 3000
+TO_BE_ASKED_IN = 6 * 1024  # commands: while Redis loads it answers after each 1,024
 CALL_MAX = 64  # pushes that share a call to Redis: SCRIPT_MANY_MAX
 
 
@@ -51,7 +52,7 @@ def test_a_damaged_file_ends_the_node_though_redis_answered(stopped_with_data):
     assert len(data) > 3_000_000
     at = data.index(b"\r\n*", len(data) * 19 // 20)
     data[at + 2] = ord("!")
-    path.write_bytes(data)
+    path.write_bytes(TO_BE_ASKED_IN * b"*2\r\n$6\r\nSELECT\r\n$1\r\n0\r\n" + data)
     node.settings["log.level"] = "info"
     node.launch()
     assert end_of(node) == COULD_NOT_START
