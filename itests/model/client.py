@@ -128,7 +128,7 @@ class Client:
         self._is_over(topic, id, lease)
 
     def ack_all(self, leases):
-        """All of one topic, none twice."""
+        """All of one topic, perhaps one twice."""
         body = {"leases": [{"id": id, "lease": lease} for _, id, lease in leases]}
         _, answer, span = self.ask("POST", path_of("topics", leases[0][0], "ack"), body)
         for (topic, id, lease), facts in zip(leases, answer["results"], strict=True):

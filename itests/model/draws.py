@@ -29,6 +29,9 @@ new_jobs = st.fixed_dictionaries(
     optional={**RULES, "mode": st.sampled_from(["reject", "replace", "ignore"]),
               "delay_ms": delays, "at": st.sampled_from([-1000, 0, 3, 60, 3600000]),
               "is_large": st.booleans()})
+plain_jobs = st.fixed_dictionaries(
+    {"id": ids}, optional={"ttr_ms": ttrs, "delay_ms": delays, "at": st.sampled_from([-1000, 3]),
+                           "is_large": st.booleans()})
 changes = st.fixed_dictionaries({}, optional={
     name: st.one_of(st.none(), values) for name, values in
     {**RULES, "dead_max": st.integers(0, 2), "dead_age_ms": st.sampled_from([0, 60, 3600000]),

@@ -2,7 +2,8 @@
 
 from hypothesis import strategies as st
 
-from model.draws import delays, held, new_jobs, numbers, orders, topics, ttrs, which
+from model.draws import (delays, held, new_jobs, numbers, orders, plain_jobs, topics, ttrs,
+                         which)
 from model.machine import Machine, step
 
 
@@ -16,9 +17,13 @@ class JobSteps(Machine):
         """As push: rules come up equally often, and a topic without jobs tells little."""
         self.client.push(self.names[topic], self.job(topic, job))
 
-    @step(topic=topics, jobs=st.lists(new_jobs, min_size=1, max_size=5,
-                                      unique_by=lambda job: job["id"] or id(job)))
+    @step(topic=topics, jobs=st.lists(new_jobs, min_size=1, max_size=5))
     def push_all(self, topic, jobs):
+        self.client.push_all(self.names[topic], [self.job(topic, job) for job in jobs])
+
+    @step(topic=topics, jobs=st.lists(plain_jobs, min_size=2, max_size=8))
+    def push_in_one_call(self, topic, jobs):
+        """To the store, except where the topic's settings are in the way."""
         self.client.push_all(self.names[topic], [self.job(topic, job) for job in jobs])
 
     @step(order=orders, number=numbers, count=st.integers(1, 4),
@@ -42,11 +47,12 @@ class JobSteps(Machine):
     def ack(self, nth):
         self.client.ack(*self.lease(nth))
 
-    @step(nth=held, number=st.integers(1, 4))
-    def ack_all(self, nth, number):
+    @step(nth=held, number=st.integers(1, 4), twice=st.booleans())
+    def ack_all(self, nth, number, twice):
         topic = self.lease(nth)[0]
         leases = [each for each in self.client.leases if each[0] == topic]
-        self.client.ack_all(leases[:number] or [self.lease(nth)])
+        leases = leases[:number] or [self.lease(nth)]
+        self.client.ack_all(leases + leases[:1] * twice)
 
     @step(nth=held, delay_ms=st.one_of(st.none(), delays))
     def release(self, nth, delay_ms):
