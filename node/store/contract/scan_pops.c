@@ -134,16 +134,18 @@ static void a_paused_topic_hands_out_nothing_in_a_scan(void **state)
     ASSERT_READY("a");
 }
 
-static void the_owner_is_remembered(void **state)
+static void the_owner_is_remembered_until_it_acknowledges(void **state)
 {
     struct op pop = pop_in(TOPIC, 1);
-    struct op owner = {.verb = OP_OWNER, .bucket = bucket_of(TOPIC), .id = BYTES("a")};
+    struct op owner = {.verb = OP_OWNER, .bucket = bucket_of(TOPIC), .id = BYTES("a")}, found;
 
     pop.in.pop.id_only = true;
     scan_with(push_delayed("a", SOON_MS).out.push.due_ms, &pop, 1);
-    owner = run_well(owner);
-    assert_bytes(owner.out.owner.topic, TOPIC);
-    assert_int_equal(owner.out.owner.stamp, pop.out.pop.jobs[0].stamp);
+    found = run_well(owner);
+    assert_bytes(found.out.owner.topic, TOPIC);
+    assert_int_equal(found.out.owner.stamp, pop.out.pop.jobs[0].stamp);
+    assert_status(ack(&pop.out.pop.jobs[0]), OK);
+    assert_status(run(owner), NOT_FOUND);
 }
 
 /* They would hold up the other buckets' scans. */
@@ -227,7 +229,7 @@ static const struct CMUnitTest tests[] = {
     TEST(each_topic_has_its_own),
     TEST(the_most_urgent_comes_first),
     TEST(a_paused_topic_hands_out_nothing_in_a_scan),
-    TEST(the_owner_is_remembered),
+    TEST(the_owner_is_remembered_until_it_acknowledges),
     TEST(large_bodies_are_left_to_a_pop),
     TEST(a_pause_that_ends_hands_out_what_becomes_ready_with_it),
     TEST(those_that_expire_in_between_are_passed_by),

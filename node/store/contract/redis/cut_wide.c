@@ -95,8 +95,27 @@ static struct op scan_for_a_consumer(const char *id)
     return op;
 }
 
+/* It waits alone at the topic: what becomes due goes to it past the line. */
+static struct op scan_past_the_line(const char *id)
+{
+    static struct op pop, *pops[] = {&pop};
+    struct op op = scan_op();
+
+    contract_pop_owned();
+    contract_pop_owned();
+    push_delayed("due", 1);
+    add("due");
+    wait_until(push_delayed("second", 1).out.push.due_ms);
+    add("second");
+    pop = (struct op){.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 2, .id_only = true}};
+    op.in.scan.pops = pops;
+    op.in.scan.pop_count = 1;
+    return op;
+}
+
 static void no_job_is_lost_by_a_scan(void **state)
 {
+    assert_survived(scan_past_the_line, "", "");
     assert_survived(scan_for_a_consumer, "", "dead");
     assert_survived(scan_own, "", "dead");
     assert_survived(scan_it, "", "dead");

@@ -33,7 +33,8 @@
 -- Consumers that wait at the node that scans need no wake-up: it brings their pops, and each runs
 -- where jobs of its topic have become ready, after all moves. Only what a pop leaves, or could not
 -- pop, is published. (Behind the scan, without a wake-up, a pop could be lost with the connection,
--- and other nodes would not know of the jobs.)
+-- and other nodes would not know of the jobs.) Where a topic's line is empty, and its pop wants all of
+-- its plain jobs, they go straight into their reservations, which takes half of the calls.
 --
 -- A job that is due and expired dies. A job that dies here counts against its topic's limits at
 -- once, but is not deleted: a dead job stays for one scan at least.
@@ -54,14 +55,15 @@ local has_rules = #ARGV > 5
 local has_ttl, has_rows = false, false -- may one of the topics have an e? may one have settings?
 local tombstones = false -- by plan, how many to drop from the head of r
 
-local pops -- by topic: number, count, 1
+local pops -- by topic: number, count, 1, and whether its jobs go straight to their consumers
 if ARGV[4] ~= '' then
     local at, number, packed = 1, 0, ARGV[4]
     pops = {}
     while at < #packed do
         local behind = at + byte(packed, at) + 1
         number = number + 1
-        pops[sub(packed, at + 1, behind - 1)] = {number, byte(packed, behind, behind + 1)}
+        local count, remembers = byte(packed, behind, behind + 1)
+        pops[sub(packed, at + 1, behind - 1)] = {number, count, remembers, false}
         at = behind + 2
     end
 end
@@ -83,18 +85,33 @@ local function rare()
     return made
 end
 
--- The first due jobs of a place, checked; and whether any of them has rules.
-local function due_in(plan, place, state)
-    local ids, values, has_rules = NONE, NONE, false
+-- The first due jobs of a place, and when the next one is due. Mostly there is one or none, and the
+-- first two tell all.
+local function first_in(plan, place)
     local gone_count = plan.more and plan.more.gone_count or 0
+    if gone_count == 0 then
+        local two = call('ZRANGE', place, 0, 1, 'WITHSCORES')
+        if plan.left == 0 or not two[2] or tonumber(two[2]) > now then
+            return NONE, two[2]
+        elseif not two[4] or tonumber(two[4]) > now then
+            return {two[1]}, two[4]
+        end
+    end
+    local ids = NONE
     if plan.left > 0 then
         ids = call('ZRANGEBYSCORE', place, '-inf', until_now, 'LIMIT', 0, plan.left + gone_count)
     end
     local behind = call('ZRANGE', place, #ids, #ids + gone_count, 'WITHSCORES')
-    local next = behind[2]
     if gone_count > 0 then
-        ids, next = rare().without_gone(plan, place, ids, behind)
+        return rare().without_gone(plan, place, ids, behind)
     end
+    return ids, behind[2]
+end
+
+-- They, checked; and whether any of them has rules.
+local function due_in(plan, place, state)
+    local values, has_rules = NONE, false
+    local ids, next = first_in(plan, place)
     if #ids > 0 then
         values = call('HMGET', plan.j, unpack(ids))
     end
@@ -152,9 +169,38 @@ local function plan_timed_out(plan)
     end
 end
 
+local function pop_of(plan)
+    return pops and #plan.batch.ids > 0 and pops[plan.topic]
+end
+
+local function is_straight(plan)
+    local pop = pop_of(plan)
+    return pop and pop[4]
+end
+
+-- May the topic's jobs go straight to those who wait, past the line? All are wanted, the line is empty,
+-- and nothing is to be known of them but that they are delayed.
+local function goes_straight(plan, pop)
+    local ids, values = plan.batch.ids, plan.batch.values
+    if plan.more or plan.settings or plan.timed_out > 0 or #ids > pop[2] then
+        return false
+    end
+    for i = 1, #ids do
+        if byte(values[i]) % 128 ~= DELAYED then
+            return false
+        end
+    end
+    return call('EXISTS', plan.r, bucket .. 'q:' .. plan.topic) == 0
+        and (pop[3] == 0 or type(redis.pcall('HLEN', o)) == 'number')
+end
+
 -- The last reads before the first write.
 local function read_the_rest(plan)
-    local more, pruned = plan.more, 0
+    local more, pruned, pop = plan.more, 0, pop_of(plan)
+    if pop and goes_straight(plan, pop) then
+        pop[4] = true
+        return
+    end
     plan.q = (more or plan.batch.ranks) and bucket .. 'q:' .. plan.topic
     plan.wakes = batch_wakes(plan.batch, plan.r, plan.q)
         or plan.settings and plan.settings.row_after_pause
@@ -290,10 +336,6 @@ end
 
 -- ---- carried out ----
 
-local function pop_of(plan)
-    return pops and #plan.batch.ids > 0 and pops[plan.topic]
-end
-
 for _, plan in ipairs(plans) do
     if plan.wakes and not pop_of(plan) then
         wake(t, plan.topic)
@@ -355,8 +397,40 @@ local function carry_out(plan)
     end
 end
 
+-- The same for jobs that go straight to their consumers: what a pop would do with them and answer,
+-- without the line in between. (They had numbers for their places in it, too.)
+local function reserve(plan, pop)
+    local ids, values, count, is_owned = plan.batch.ids, plan.batch.values, #plan.batch.ids, pop[3] == 1
+    local last, soon = call('INCRBY', n, count) - count, now + 5000 -- OP_UNCONFIRMED_MS
+    local deadline, deadlines, reserved, owners = format('%d', soon), {}, {}, {}
+    local popped = {OK, now, -1, 0}
+    for i = 1, count do
+        local id, lease = ids[i], pack('>I6', last + i)
+        local value = moved(values[i], RESERVED, lease)
+        if is_owned then
+            value = char(byte(value) + 16) .. sub(value, 2)
+            owners[2 * i - 1], owners[2 * i] = id, lease .. plan.topic
+        end
+        deadlines[2 * i - 1], deadlines[2 * i] = deadline, id
+        reserved[2 * i - 1], reserved[2 * i] = id, value
+        popped[2 * i + 3], popped[2 * i + 4] = id, value
+    end
+    if is_owned then
+        call('HSET', o, unpack(owners))
+    end
+    call('ZADD', plan.v, unpack(deadlines))
+    call('HSET', plan.j, unpack(reserved))
+    call('ZREMRANGEBYRANK', plan.d, 0, count - 1)
+    call('ZADD', t, format('%d', math.max(0, math.min(plan.next, soon))), plan.topic)
+    return popped
+end
+
 for _, plan in ipairs(plans) do
-    carry_out(plan)
+    if is_straight(plan) then
+        stamp = stamp + #plan.batch.ids
+    else
+        carry_out(plan)
+    end
     if plan.settings and plan.settings.row_after_pause then
         rare().end_pause(plan.topic, plan.settings.row_after_pause)
     end
@@ -364,29 +438,38 @@ end
 for _, topic in ipairs(stuck) do
     call('ZADD', t, format('%d', now + RETRY_MS), topic)
 end
-if pops then
+
+-- ---- the pops, in the order of the plans ----
+
+local room = 32768 -- OP_SCAN_BYTES_MAX
+
+-- Returns as pop.lua does; 1: nobody knows what is left.
+local function pop_from_the_line(plan, pop)
     -- HERE pop_jobs
-    local room = 32768 -- OP_SCAN_BYTES_MAX
-    for _, plan in ipairs(plans) do
-        local pop = pop_of(plan)
-        if pop then
-            local topic = plan.topic
-            local keys = {plan.j, bucket .. 'p:' .. topic, plan.r, plan.v, t, n, o, bucket .. 'q:' .. topic, c}
-            local is_done, popped, room_left = pcall(pop_jobs, keys, topic, pop[2], pop[3] == 1, nil, room)
-            if not is_done or popped.err then
-                popped = {OK, now, -1, 1}
-            end
-            room = room_left or room
-            if popped[4] > 0 and plan.wakes then
-                pcall(wake, t, topic) -- jobs have moved: their scan must not end in an error
-            end
-            answer[filled + 1], answer[filled + 2] = pop[1], popped[4] > 0 and 1 or 0
-            answer[filled + 3] = #popped - 4
-            filled = filled + 3
-            for i = 5, #popped do
-                filled = filled + 1
-                answer[filled] = popped[i]
-            end
+    local topic = plan.topic
+    local keys = {plan.j, bucket .. 'p:' .. topic, plan.r, plan.v, t, n, o, bucket .. 'q:' .. topic, c}
+    local is_done, popped, room_left = pcall(pop_jobs, keys, topic, pop[2], pop[3] == 1, nil, room)
+    if not is_done or popped.err then
+        popped = {OK, now, -1, 1}
+    end
+    room = room_left or room
+    if popped[4] > 0 and plan.wakes then
+        pcall(wake, t, topic) -- jobs have moved: their scan must not end in an error
+    end
+    return popped
+end
+
+for i = 1, pops and #plans or 0 do
+    local plan = plans[i]
+    local pop = pop_of(plan)
+    if pop then
+        local popped = is_straight(plan) and reserve(plan, pop) or pop_from_the_line(plan, pop)
+        answer[filled + 1], answer[filled + 2] = pop[1], popped[4] > 0 and 1 or 0
+        answer[filled + 3] = #popped - 4
+        filled = filled + 3
+        for k = 5, #popped do
+            filled = filled + 1
+            answer[filled] = popped[k]
         end
     end
 end
