@@ -24,6 +24,8 @@ extern struct cut_scene {
     const char *more[CUT_IDS]; /* ids that the operation's maker has added, up to a NULL */
     struct op together;        /* travels in the operation's call; no topic: none does */
     bool is_damaged;           /* jobs that end may do so in any way */
+    bool pops_behind;          /* pops read behind the moves, which then have happened alone */
+    const char *never;         /* a command that is not among the calls */
 } cut_scene;
 
 /* A push of a large body, urgent, with a ttl and a single try. */

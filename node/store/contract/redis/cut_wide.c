@@ -92,17 +92,19 @@ static struct op scan_for_a_consumer(const char *id)
     pop = (struct op){.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 3, .id_only = true}};
     op.in.scan.pops = pops;
     op.in.scan.pop_count = 1;
+    cut_scene.pops_behind = true;
     return op;
 }
 
-/* It waits alone at the topic: what becomes due goes to it past the line. */
+/* A consumer waits, and the line is empty: what becomes due goes to it at once. */
 static struct op scan_past_the_line(const char *id)
 {
     static struct op pop, *pops[] = {&pop};
     struct op op = scan_op();
 
-    contract_pop_owned();
-    contract_pop_owned();
+    contract_pop_owned(); /* "ready" */
+    contract_pop_owned(); /* and "plain" */
+    assert_status(move("delayed", FAR_MS, FROM(DELAYED)), OK);
     push_delayed("due", 1);
     add("due");
     wait_until(push_delayed("second", 1).out.push.due_ms);
@@ -110,6 +112,7 @@ static struct op scan_past_the_line(const char *id)
     pop = (struct op){.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 2, .id_only = true}};
     op.in.scan.pops = pops;
     op.in.scan.pop_count = 1;
+    cut_scene.never = "RPUSH";
     return op;
 }
 

@@ -314,6 +314,27 @@ static void a_key_of_the_bucket_stops_only_what_needs_it(void **state)
     damage(ops[0], 'f', true, 0, 0);
 }
 
+/* It cannot say who has them: the jobs are moved, and announced. */
+static void a_pop_that_a_scan_brings_fails_alone(void **state)
+{
+    struct op pop = {.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 2, .id_only = true}};
+    struct op scan = scan_op(), *pops[] = {&pop};
+    unsigned before = wake_ups(TOPIC);
+
+    wait_until(push_delayed("a", 1).out.push.due_ms);
+    contract_spoil('o');
+    scan.in.scan.pops = pops;
+    scan.in.scan.pop_count = 1;
+    scan = run_well(scan);
+    assert_int_equal(scan.out.scan.moved, 1);
+    assert_int_equal(scan.out.scan.stuck, 0);
+    assert_int_equal(pop.out.pop.count, 0);
+    assert_true(pop.out.pop.has_more);
+    assert_int_equal(wake_ups(TOPIC), before + 1);
+    contract_restore('o');
+    ASSERT_READY("a");
+}
+
 /* ---- a place that names a job which is not there ---- */
 
 static void a_scan_says_what_is_wrong_and_moves_no_job_of_that_topic(void **state)
@@ -404,6 +425,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_scan_says_what_is_wrong_and_moves_no_job_of_that_topic),
     TEST(a_value_that_is_too_short_stops_its_topic_alone),
     TEST(a_missing_body_stops_the_pop_before_anything_is_taken),
+    TEST(a_pop_that_a_scan_brings_fails_alone),
     TEST(nothing_happens_that_cannot_be_announced),
 };
 

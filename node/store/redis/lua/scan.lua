@@ -31,10 +31,10 @@
 -- written anyway. (A prime, so that no rhythm of the scans passes it by.)
 --
 -- Consumers that wait at the node that scans need no wake-up: it brings their pops, and each runs
--- where jobs of its topic have become ready, after all moves. Only what a pop leaves, or could not
+-- where jobs of its topic are moved into the line, after all moves. Only what a pop leaves, or could not
 -- pop, is published. (Behind the scan, without a wake-up, a pop could be lost with the connection,
--- and other nodes would not know of the jobs.) Where a topic's line is empty, and its pop wants all of
--- its plain jobs, they go straight into their reservations, which takes half of the calls.
+-- and other nodes would not know of the jobs.) Where the line is empty, and the pop wants all that
+-- is due, jobs without rules, a large body or an owner are reserved at once: half of the calls.
 --
 -- A job that is due and expired dies. A job that dies here counts against its topic's limits at
 -- once, but is not deleted: a dead job stays for one scan at least.
@@ -55,7 +55,9 @@ local has_rules = #ARGV > 5
 local has_ttl, has_rows = false, false -- may one of the topics have an e? may one have settings?
 local tombstones = false -- by plan, how many to drop from the head of r
 
-local pops -- by topic: number, count, 1, and whether its jobs go straight to their consumers
+-- By topic. Whether its jobs go straight to their consumers stands here, because a 17th field of a plan
+-- would double its table.
+local pops
 if ARGV[4] ~= '' then
     local at, number, packed = 1, 0, ARGV[4]
     pops = {}
@@ -63,7 +65,8 @@ if ARGV[4] ~= '' then
         local behind = at + byte(packed, at) + 1
         number = number + 1
         local count, remembers = byte(packed, behind, behind + 1)
-        pops[sub(packed, at + 1, behind - 1)] = {number, count, remembers, false}
+        pops[sub(packed, at + 1, behind - 1)] = {number = number, count = count,
+            remembers = remembers == 1, is_straight = false}
         at = behind + 2
     end
 end
@@ -108,7 +111,7 @@ local function first_in(plan, place)
     return ids, behind[2]
 end
 
--- They, checked; and whether any of them has rules.
+-- The first due jobs of a place, checked; and whether any of them has rules.
 local function due_in(plan, place, state)
     local values, has_rules = NONE, false
     local ids, next = first_in(plan, place)
@@ -173,16 +176,11 @@ local function pop_of(plan)
     return pops and #plan.batch.ids > 0 and pops[plan.topic]
 end
 
-local function is_straight(plan)
-    local pop = pop_of(plan)
-    return pop and pop[4]
-end
-
 -- May the topic's jobs go straight to those who wait, past the line? All are wanted, the line is empty,
 -- and nothing is to be known of them but that they are delayed.
-local function goes_straight(plan, pop)
+local function may_go_straight(plan, pop)
     local ids, values = plan.batch.ids, plan.batch.values
-    if plan.more or plan.settings or plan.timed_out > 0 or #ids > pop[2] then
+    if plan.more or plan.settings or plan.timed_out > 0 or #ids > pop.count then
         return false
     end
     for i = 1, #ids do
@@ -191,14 +189,14 @@ local function goes_straight(plan, pop)
         end
     end
     return call('EXISTS', plan.r, bucket .. 'q:' .. plan.topic) == 0
-        and (pop[3] == 0 or type(redis.pcall('HLEN', o)) == 'number')
+        and (not pop.remembers or type(redis.pcall('HLEN', o)) == 'number')
 end
 
 -- The last reads before the first write.
 local function read_the_rest(plan)
     local more, pruned, pop = plan.more, 0, pop_of(plan)
-    if pop and goes_straight(plan, pop) then
-        pop[4] = true
+    if pop and may_go_straight(plan, pop) then
+        pop.is_straight = true
         return
     end
     plan.q = (more or plan.batch.ranks) and bucket .. 'q:' .. plan.topic
@@ -206,7 +204,7 @@ local function read_the_rest(plan)
         or plan.settings and plan.settings.row_after_pause
     if now % TRIM_EVERY == 0 and #plan.batch.ids > plan.batch.ranked then
         -- HERE names_ready tombstones
-        tombstones = tombstones or {} -- a 17th field of a plan would double its table
+        tombstones = tombstones or {} -- no field of a plan, as above
         tombstones[plan] = tombstones_at_head(plan.j, plan.r)
     end
     if more then
@@ -397,25 +395,26 @@ local function carry_out(plan)
     end
 end
 
--- The same for jobs that go straight to their consumers: what a pop would do with them and answer,
--- without the line in between. (They had numbers for their places in it, too.)
+-- Carries out a plan whose jobs go straight to their consumers, and answers as their pop would: see
+-- pop_jobs. It cannot fail half-way, because all of its keys have been read. The counter has given the
+-- jobs numbers for places in the line, too, so that leases have the same numbers either way.
 local function reserve(plan, pop)
-    local ids, values, count, is_owned = plan.batch.ids, plan.batch.values, #plan.batch.ids, pop[3] == 1
-    local last, soon = call('INCRBY', n, count) - count, now + 5000 -- OP_UNCONFIRMED_MS
-    local deadline, deadlines, reserved, owners = format('%d', soon), {}, {}, {}
-    local popped = {OK, now, -1, 0}
+    local UNCONFIRMED_MS, OWNED = 5000, 16 -- OP_UNCONFIRMED_MS
+    local ids, values, count = plan.batch.ids, plan.batch.values, #plan.batch.ids
+    local number, soon = call('INCRBY', n, count) - count, now + UNCONFIRMED_MS
+    local state, deadline = RESERVED + (pop.remembers and OWNED or 0), format('%d', soon)
+    local deadlines, reserved, owners, popped = {}, {}, {}, {OK, now, -1, 0}
     for i = 1, count do
-        local id, lease = ids[i], pack('>I6', last + i)
-        local value = moved(values[i], RESERVED, lease)
-        if is_owned then
-            value = char(byte(value) + 16) .. sub(value, 2)
+        local id, lease = ids[i], pack('>I6', number + i)
+        local value = moved(values[i], state, lease)
+        if pop.remembers then
             owners[2 * i - 1], owners[2 * i] = id, lease .. plan.topic
         end
         deadlines[2 * i - 1], deadlines[2 * i] = deadline, id
         reserved[2 * i - 1], reserved[2 * i] = id, value
         popped[2 * i + 3], popped[2 * i + 4] = id, value
     end
-    if is_owned then
+    if pop.remembers then
         call('HSET', o, unpack(owners))
     end
     call('ZADD', plan.v, unpack(deadlines))
@@ -426,7 +425,8 @@ local function reserve(plan, pop)
 end
 
 for _, plan in ipairs(plans) do
-    if is_straight(plan) then
+    local pop = pop_of(plan)
+    if pop and pop.is_straight then
         stamp = stamp + #plan.batch.ids
     else
         carry_out(plan)
@@ -441,14 +441,17 @@ end
 
 -- ---- the pops, in the order of the plans ----
 
-local room = 32768 -- OP_SCAN_BYTES_MAX
+local room, pop_made = 32768, nil -- OP_SCAN_BYTES_MAX
 
--- Returns as pop.lua does; 1: nobody knows what is left.
+-- The answer of pop.lua. Where the pop fails, it says that there is more: nobody knows.
 local function pop_from_the_line(plan, pop)
-    -- HERE pop_jobs
+    if not pop_made then
+        -- HERE pop_jobs
+        pop_made = pop_jobs
+    end
     local topic = plan.topic
     local keys = {plan.j, bucket .. 'p:' .. topic, plan.r, plan.v, t, n, o, bucket .. 'q:' .. topic, c}
-    local is_done, popped, room_left = pcall(pop_jobs, keys, topic, pop[2], pop[3] == 1, nil, room)
+    local is_done, popped, room_left = pcall(pop_made, keys, topic, pop.count, pop.remembers, nil, room)
     if not is_done or popped.err then
         popped = {OK, now, -1, 1}
     end
@@ -459,12 +462,11 @@ local function pop_from_the_line(plan, pop)
     return popped
 end
 
-for i = 1, pops and #plans or 0 do
-    local plan = plans[i]
+for _, plan in ipairs(pops and plans or NONE) do
     local pop = pop_of(plan)
     if pop then
-        local popped = is_straight(plan) and reserve(plan, pop) or pop_from_the_line(plan, pop)
-        answer[filled + 1], answer[filled + 2] = pop[1], popped[4] > 0 and 1 or 0
+        local popped = pop.is_straight and reserve(plan, pop) or pop_from_the_line(plan, pop)
+        answer[filled + 1], answer[filled + 2] = pop.number, popped[4] > 0 and 1 or 0
         answer[filled + 3] = #popped - 4
         filled = filled + 3
         for k = 5, #popped do

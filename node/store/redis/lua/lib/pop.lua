@@ -2,6 +2,7 @@
 
 -- PART pop_jobs
 -- Reserves the oldest ready jobs; the answer of pop.lua, and what is left of `room`. keys: as there.
+-- `reserve` of scan.lua does the same with jobs that pass the line.
 -- A scan gives a room, in bytes of big bodies, which not even the first job may exceed.   (needs now)
 --
 -- The deadline is provisional, until `delivered` says that the consumer has the job, and the
