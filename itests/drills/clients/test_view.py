@@ -358,19 +358,6 @@ def test_a_worker_that_the_fault_has_frozen_excuses_nothing():
     assert list(begun_with_nobody(Sight(lost=[("v", 1059 - LATE_MS)]), gaps(drill)))
 
 
-@pytest.mark.parametrize("begun_ms, is_wrong", [
-    (1000 + KEPT_MS - 2, True), (1000 + KEPT_MS - 1, False),
-    (1260 + ANNOUNCED_MS, False), (1260 + ANNOUNCED_MS + 1, True)])
-def test_the_address_is_kept_from_the_moment_when_a_hung_worker_was_ended(begun_ms, is_wrong):
-    """Its warden was slow to say so."""
-    events = [Role("a", "offline", 1085, reason=DIED), Put("b", "v", 1260)]
-    stalls = [Stall("a", 1000, 950, is_last=True), Stall("a", 900, 500),
-              Stall("a", 30, 950, is_last=True), Stall("c", 995, 950, is_last=True)]
-    lost = Sight(lost=[("v", begun_ms)])
-    assert len(list(begun_with_nobody(lost, gaps(fault_of(events, stalls, since_ms=40))))) == is_wrong
-    assert list(begun_with_nobody(lost, gaps(fault_of(events[1:], stalls, since_ms=40)))), "none died"
-
-
 OVER = [Role("b", "leader", 1100), Role("b", "offline", 4000, reason="lease_over"), Role("c", "leader", 5000)]
 
 

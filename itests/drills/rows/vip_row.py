@@ -68,18 +68,19 @@ class VipRow(Row):
 
 def gaps(drill):
     """{address: [(from, until)]} in which it may have been with nobody. Its last holder has kept it
-    as long as promised from its worker's end on, and the next one put it later, by its kernel's
-    word. Or the last holder's warden stood still before the death, as others on this machine did,
-    for so long that its kernel took the address away. Both last until the neighbours have heard of
-    the next one. And, of the addresses that somebody has put since, when a leader's lease had run
-    out."""
+    as long as promised, and the next one put it later, by its kernel's word. Or the last holder's
+    warden stood still before the death, as others on this machine did, for so long that its kernel
+    took the address away. Both last until the neighbours have heard of the next one. And, of the
+    addresses that somebody has put since, when a leader's lease had run out."""
     before, events, stalls = drill.leader.name, drill.cluster.events(), _not_by_the_fault(drill)
     expired = {each.address: each.boot_ms - LATE_MS for each in events if isinstance(each, Gone)
                and each.node == before and each.boot_ms > drill.since_ms
                and each.age_ms >= UNRENEWED_MS
                and any(stall.ms >= SILENT_MS and stall.boot_ms - stall.ms <= each.boot_ms
                        and stall.boot_ms >= each.boot_ms - each.age_ms for stall in stalls)}
-    kept_ms = _ended_ms(drill) + KEPT_MS
+    kept_ms = next((each.boot_ms + KEPT_MS for each in events if isinstance(each, Role)
+                    and (each.node, each.reason) == (before, DIED)
+                    and each.boot_ms >= drill.since_ms), math.inf)
     puts = {}
     for each in events:
         if isinstance(each, Put) and each.node != before and each.boot_ms > drill.since_ms:
@@ -88,18 +89,6 @@ def gaps(drill):
                                                          begin_ms + LATE_MAX_MS)))
     unled = unled_spans(drill)
     return {address: [span, *unled] for address, span in puts.items()}
-
-
-def _ended_ms(drill):
-    """When the leader's worker ended. A warden says so when it has seen to the rest, and one that hung
-    was ended when that was noticed."""
-    def is_of_it(each):
-        return each.node == drill.leader.name and each.boot_ms >= drill.since_ms
-
-    died = [each.boot_ms for each in drill.cluster.events() if isinstance(each, Role)
-            and is_of_it(each) and each.reason == DIED]
-    hung = [each.boot_ms for each in drill.cluster.stalls() if each.is_last and is_of_it(each)]
-    return min(died[:1] + hung) if died else math.inf
 
 
 def unled_spans(drill):
