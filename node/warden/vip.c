@@ -258,12 +258,17 @@ static bool hear_of(struct warden_vip *v, size_t i)
     return false;
 }
 
+void warden_vip_leave_from(struct warden_vip *v, int64_t now_mono_ms)
+{
+    v->leave_by_mono_ms = now_mono_ms + WARDEN_VIP_LEAVING_MS;
+}
+
 bool warden_vip_leave(struct warden_vip *v, int64_t now_mono_ms)
 {
     if (!v->link)
         return false;
     stop_hearing(v);
-    v->leave_by_mono_ms = now_mono_ms + WARDEN_VIP_LEAVING_MS;
+    warden_vip_leave_from(v, now_mono_ms);
     for (size_t i = 0; i < v->addresses.count; i++) {
         if (hear_of(v, i))
             v->leaving |= 1u << i;

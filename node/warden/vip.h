@@ -64,6 +64,9 @@ void warden_vip_remove(struct warden_vip *v);
 /* The same, but each stays until another host is heard to have it. False: none is here. To be
  * called before the others know of the death. */
 bool warden_vip_leave(struct warden_vip *v, int64_t now_mono_ms);
+
+/* The others are about to know: the time of those that stay counts from now on. */
+void warden_vip_leave_from(struct warden_vip *v, int64_t now_mono_ms);
 bool warden_vip_is_leaving(const struct warden_vip *v);
 
 /* Fills in the descriptors for poll(), and returns how many; after poll() call

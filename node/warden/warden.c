@@ -95,7 +95,8 @@ static bool is_death(int status)
 
 /* Only now that the worker's process is gone. The next worker starts meanwhile. A worker that
  * ended gracefully has written its journal itself, but may have left a session that no server
- * confirmed as closed. */
+ * confirmed as closed. The address is to stay as long as an election may take, so its time
+ * begins here: to refuse all who had come to a worker that hung takes a while. */
 static void end_session(struct warden *w, int status, int64_t now)
 {
     assert(w->worker.child.pid == 0);
@@ -103,6 +104,7 @@ static void end_session(struct warden *w, int status, int64_t now)
         return;
     if (w->conf->ha.journal && is_death(status))
         ha_journal_death(w->datadir.path, w->conf->node.id, clock_boot_ms());
+    warden_vip_leave_from(&w->vip, clock_mono_ms());
     session_end_start(&w->session_end, &w->worker.session, now);
     w->worker.session = (struct coord_credentials){0};
 }

@@ -36,6 +36,11 @@ bool warden_vip_leave(struct warden_vip *v, int64_t now_mono_ms)
     return is_address_here;
 }
 
+void warden_vip_leave_from(struct warden_vip *v, int64_t now_mono_ms)
+{
+    note('F');
+}
+
 void warden_vip_remove(struct warden_vip *v)
 {
     note('R');
@@ -212,7 +217,7 @@ static void a_dead_workers_session_is_ended_when_it_has_been_waited_for(void **s
     ended = await_ended();
     assert_int_equal(ended.session, SESSION);
     assert_true(ended.has_worker_gone);
-    assert_string_equal(ended.steps, "LR"); /* first, though none was here */
+    assert_string_equal(ended.steps, "LRF"); /* first, though none was here */
     assert_int_equal(w.worker.session.session, 0);
 }
 
@@ -223,7 +228,7 @@ static void so_is_what_one_left_that_ended_in_order(void **state)
     start();
     bury();
     assert_int_equal(await_ended().session, SESSION);
-    assert_string_equal(steps, "R");
+    assert_string_equal(steps, "RF");
 }
 
 static void one_that_left_no_session_ends_nobodys(void **state)
@@ -240,7 +245,7 @@ static void an_address_stays_for_the_successor_and_clients_are_refused(void **st
     is_address_here = true;
     start();
     bury();
-    assert_string_equal(await_ended().steps, "L");
+    assert_string_equal(await_ended().steps, "LF");
     assert_true(w.is_refusing);
 }
 
@@ -250,7 +255,7 @@ static void without_a_successor_it_goes_at_once_and_nobody_is_refused(void **sta
     start();
     w.worker.has_no_successor = true;
     bury();
-    assert_string_equal(await_ended().steps, "R");
+    assert_string_equal(await_ended().steps, "RF");
     assert_false(w.is_refusing);
 }
 

@@ -124,6 +124,18 @@ static void it_goes_in_time_though_nobody_is_heard(void **state)
     assert_false(warden_vip_is_leaving(&v));
 }
 
+static void its_time_begins_when_others_are_about_to_know(void **state)
+{
+    put(V4);
+    assert_true(warden_vip_leave(&v, 5000));
+    warden_vip_leave_from(&v, 5080);
+    assert_int_equal(warden_vip_tick(&v, 5000 + WARDEN_VIP_LEAVING_MS), 80);
+    assert_int_equal(warden_vip_tick(&v, 5080 + WARDEN_VIP_LEAVING_MS), -1);
+    assert_false(is_here(V4));
+    warden_vip_leave_from(&v, 6000);
+    assert_false(warden_vip_is_leaving(&v));
+}
+
 static void what_is_not_here_is_not_waited_for(void **state)
 {
     struct pollfd fds[VIP_ADDRESSES_MAX];
@@ -306,6 +318,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(each_address_stays_until_another_host_is_heard_to_have_it),
         TEST(it_goes_in_time_though_nobody_is_heard),
+        TEST(its_time_begins_when_others_are_about_to_know),
         TEST(what_is_not_here_is_not_waited_for),
         TEST(what_others_have_configured_is_left_alone),
         TEST(the_next_death_is_another_one),
