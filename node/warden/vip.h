@@ -7,9 +7,9 @@
  * leader, which may lead milliseconds later where the warden dies as well.
  *
  * A worker that has died leaves the address behind. It stays, not renewed, until another host
- * is heard to have it, WARDEN_VIP_LEAVING_MS at most: a frame that nobody takes is sent again
- * only after a second. The listeners refuse meanwhile, so two hosts may have the address for a
- * moment, and only one of them accepts.
+ * is heard to have it, WARDEN_VIP_LEAVING_MS at most from when others may lead: a frame that
+ * nobody takes is sent again only after a second. The listeners refuse meanwhile, so two hosts
+ * may have the address for a moment, and only one of them accepts.
  */
 #ifndef DUEQ_NODE_WARDEN_VIP_H
 #define DUEQ_NODE_WARDEN_VIP_H
