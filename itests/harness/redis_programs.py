@@ -13,9 +13,8 @@ def slow_redis(directory, sync_ms):
 
 
 def redis_slow_to_load(directory, key_us):
-    """It takes `key_us` for each command of its append-only file, and says meanwhile that it loads."""
-    return _program(directory, f'exec redis-server "$@" --key-load-delay {key_us} '
-                               '--loading-process-events-interval-bytes 100000')
+    """It takes `key_us` for each command of its append-only file."""
+    return _program(directory, f'exec redis-server "$@" --key-load-delay {key_us}')
 
 
 def redis_with_little_disk(directory, kib):

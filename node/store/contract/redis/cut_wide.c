@@ -83,15 +83,23 @@ static struct op scan_own(const char *id)
     return op;
 }
 
+/* The scan, with the pop of a consumer that waits for so many jobs. */
+static struct op with_a_pop(struct op scan, unsigned count)
+{
+    static struct op pop, *pops[] = {&pop};
+
+    pop = (struct op){
+        .verb = OP_POP, .topic = TOPIC, .in.pop = {.count = count, .id_only = true}};
+    scan.in.scan.pops = pops;
+    scan.in.scan.pop_count = 1;
+    return scan;
+}
+
 /* A consumer waits for three of them. */
 static struct op scan_for_a_consumer(const char *id)
 {
-    static struct op pop, *pops[] = {&pop};
-    struct op op = scan_it(id);
+    struct op op = with_a_pop(scan_it(id), 3);
 
-    pop = (struct op){.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 3, .id_only = true}};
-    op.in.scan.pops = pops;
-    op.in.scan.pop_count = 1;
     cut_scene.pops_behind = true;
     return op;
 }
@@ -99,9 +107,6 @@ static struct op scan_for_a_consumer(const char *id)
 /* A consumer waits, and the line is empty: what becomes due goes to it at once. */
 static struct op scan_past_the_line(const char *id)
 {
-    static struct op pop, *pops[] = {&pop};
-    struct op op = scan_op();
-
     contract_pop_owned(); /* "ready" */
     contract_pop_owned(); /* and "plain" */
     assert_status(move("delayed", FAR_MS, FROM(DELAYED)), OK);
@@ -109,11 +114,8 @@ static struct op scan_past_the_line(const char *id)
     add("due");
     wait_until(push_delayed("second", 1).out.push.due_ms);
     add("second");
-    pop = (struct op){.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 2, .id_only = true}};
-    op.in.scan.pops = pops;
-    op.in.scan.pop_count = 1;
     cut_scene.never = "RPUSH";
-    return op;
+    return with_a_pop(scan_op(), 2);
 }
 
 static void no_job_is_lost_by_a_scan(void **state)
