@@ -473,6 +473,23 @@ static void a_delay_that_does_not_fit_releases_nothing(void **state)
     assert_status(release(&job, JOB_DELAY_MAX_MS), OK);
 }
 
+/* Whether they go together or not. */
+static void a_delay_that_does_not_fit_leaves_its_lease_to_the_next(void **state)
+{
+    struct job a = (push("a"), pop_one()), b = (push("b"), pop_one());
+    struct op ops[] = {lease_op(OP_RELEASE, &a), lease_op(OP_RELEASE, &a),
+                       lease_op(OP_RELEASE, &b)};
+
+    ops[0].in.lease.delay_ms = JOB_DELAY_MAX_MS + 1;
+    ops[1].in.lease.delay_ms = JOB_DELAY_MAX_MS;
+    run_all(ops, 3);
+    assert_status(ops[0], OUT_OF_RANGE);
+    assert_status(ops[1], OK);
+    assert_status(ops[2], OK);
+    assert_state("a", JOB_DELAYED);
+    assert_state("b", JOB_READY);
+}
+
 /* ---- touch ---- */
 
 static void a_touch_moves_the_deadline(void **state)
@@ -606,6 +623,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_job_released_with_a_delay_is_delayed_and_due_anew),
     TEST(a_release_keeps_body_ttr_tries_and_the_first_delay),
     TEST(a_delay_that_does_not_fit_releases_nothing),
+    TEST(a_delay_that_does_not_fit_leaves_its_lease_to_the_next),
     TEST(a_touch_moves_the_deadline),
     TEST(a_touch_without_a_time_gives_the_jobs_own),
     TEST(a_touch_of_a_job_without_ttr_gives_five_seconds),

@@ -1,7 +1,8 @@
 /* What waits together travels together: requests of one topic and verb that meet in one turn of
  * the loop go to Redis in one call, whose script writes each key once.
  *
- *   request_gather() ---> gathered, by topic ---> the end of the turn, or before: one call
+ *   request_gather() ---> gathered, by topic and verb ---> the end of the turn, or before: one
+ * call
  *
  * A gathered request counts as in flight, and waits for nothing: what is sent in a turn is
  * written at its end in any case. One that finds no company goes as it always did.
@@ -16,17 +17,26 @@
 
 #include "base/crc16.h"
 
-/* Pushes and acknowledgements of a topic have a slot each. */
-static struct request **slot_for(const struct request *r, enum op_verb verb)
+/* Where a verb has its place in a row; GATHER_VERBS: its requests go alone. */
+static unsigned place_of(enum op_verb verb)
 {
-    unsigned number = 2u * crc16(r->op->topic) + (verb == OP_ACK);
-
-    return &r->queue->gathered.by_topic[number % GATHER_SLOTS];
+    switch (verb) {
+    case OP_PUSH:
+        return 0;
+    case OP_ACK:
+        return 1;
+    case OP_RELEASE:
+        return 2;
+    default:
+        return GATHER_VERBS;
+    }
 }
 
-static struct request **slot_of(const struct request *r)
+/* What is gathered of the topic, by verb. Topics may share a row: then the call that is there
+ * goes early. */
+static struct request **row_of(const struct request *r)
 {
-    return slot_for(r, r->op->verb);
+    return r->queue->gathered.rows[crc16(r->op->topic) % GATHER_ROWS];
 }
 
 /* ---- going ---- */
@@ -35,7 +45,7 @@ static struct request **slot_of(const struct request *r)
 static void send_gathered(struct request *first)
 {
     list_remove(&first->link);
-    *slot_of(first) = NULL;
+    row_of(first)[place_of(first->op->verb)] = NULL;
     if (redis_lane_is_connected(first->lane))
         request_send_call(first);
     else
@@ -55,12 +65,12 @@ static void on_end_of_turn(struct turn_end *end)
     send_all(CONTAINER_OF(end, struct gathered, end));
 }
 
-static void send_slot(const struct request *r, enum op_verb verb)
+/* All of the row, but for the verb of this place. */
+static void send_row(struct request **row, unsigned but)
 {
-    struct request *first = *slot_for(r, verb);
-
-    if (first)
-        send_gathered(first);
+    for (unsigned i = 0; i < GATHER_VERBS; i++)
+        if (i != but && row[i])
+            send_gathered(row[i]);
 }
 
 void request_send_gathered_before(const struct request *r)
@@ -69,12 +79,10 @@ void request_send_gathered_before(const struct request *r)
 
     if (r->op->is_alone || list_is_empty(&g->calls))
         return;
-    if (r->op->topic.len == 0) {
+    if (r->op->topic.len == 0)
         send_all(g);
-        return;
-    }
-    send_slot(r, OP_PUSH);
-    send_slot(r, OP_ACK);
+    else
+        send_row(row_of(r), GATHER_VERBS);
 }
 
 /* ---- coming ---- */
@@ -91,7 +99,7 @@ bool request_may_share(const struct request *r)
 
     if (r->may_have_run || r->needs_text || r->bytes > GATHER_BYTES_MAX)
         return false;
-    return op->verb == OP_ACK || (op->verb == OP_PUSH && is_plain_push(op));
+    return place_of(op->verb) < GATHER_VERBS && (op->verb != OP_PUSH || is_plain_push(op));
 }
 
 static bool may_join(const struct request *first, const struct request *r)
@@ -113,16 +121,18 @@ static void join(struct request *first, struct request *r)
 void request_gather(struct request *r)
 {
     struct gathered *g = &r->queue->gathered;
-    struct request **slot = slot_of(r);
+    struct request **row = row_of(r);
+    unsigned own = place_of(r->op->verb);
 
     if (!r->op->is_alone)
-        send_slot(r, r->op->verb == OP_PUSH ? OP_ACK : OP_PUSH);
-    if (*slot && may_join(*slot, r)) {
-        join(*slot, r);
+        send_row(row, own);
+    if (row[own] && may_join(row[own], r)) {
+        join(row[own], r);
         return;
     }
-    send_slot(r, r->op->verb);
-    *slot = r;
+    if (row[own])
+        send_gathered(row[own]);
+    row[own] = r;
     list_append(&g->calls, &r->link);
     turn_end_ask(&g->end, g->loop);
 }

@@ -150,7 +150,7 @@ static bool take_note(struct request *r)
 static void encode_many(struct request *first)
 {
     struct redis_requests *q = first->queue;
-    unsigned script = first->op->verb == OP_PUSH ? SCRIPT_PUSH_MANY : SCRIPT_ACK_MANY;
+    unsigned script = script_of_many(first->op->verb);
     const char *sha =
         first->needs_text ? NULL : redis_handshake_sha(first->lane->handshake, script);
     const struct op *ops[SCRIPT_MANY_MAX];

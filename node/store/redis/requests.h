@@ -67,14 +67,15 @@ struct request_line {
 };
 
 #define GATHER_BYTES_MAX 131072 /* of one call; a larger request goes alone */
-#define GATHER_SLOTS     256
+#define GATHER_ROWS      256
+#define GATHER_VERBS     3
 
 /* What this turn has gathered: gather.c. */
 struct gathered {
     struct loop *loop;
     struct turn_end end;
     struct list calls; /* the first requests of each, oldest first */
-    struct request *by_topic[GATHER_SLOTS];
+    struct request *rows[GATHER_ROWS][GATHER_VERBS]; /* by topic; in a row by verb */
 };
 
 struct redis_requests {

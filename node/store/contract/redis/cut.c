@@ -103,8 +103,7 @@ static bool run_cut(struct op op, unsigned at, struct failed *failed)
     static const struct push_note note = {.number = 1, .renews = true};
     struct script_keys keys = {.prefix = contract_prefix(), .buckets = CONTRACT_BUCKETS};
     bool is_alone = cut_scene.together.topic.len == 0;
-    unsigned many = op.verb == OP_PUSH ? SCRIPT_PUSH_MANY : SCRIPT_ACK_MANY;
-    char *text = cut_text(is_alone ? op.verb : many, at);
+    char *text = cut_text(is_alone ? op.verb : script_of_many(op.verb), at);
     const struct op *ops[] = {&op, &cut_scene.together};
     redisReply *reply;
     bool is_cut;

@@ -169,6 +169,53 @@ static struct op release_later(const char *id)
     return op;
 }
 
+/* The held one dies: it had one try. */
+static struct op release_and_die(const char *id)
+{
+    cut_scene.together = release_now("popped");
+    return release_now("held");
+}
+
+static struct op release_later_and_die(const char *id)
+{
+    cut_scene.together = release_later("popped");
+    return release_later("held");
+}
+
+/* One with a priority, and a try left. */
+static struct op release_ranked(int64_t delay_ms)
+{
+    struct op op = cut_rich_op("ranked");
+    struct job job;
+
+    op.in.push.rules.priority = 1;
+    op.in.push.rules.max_tries = 2;
+    run_well(op);
+    job = contract_pop_owned();
+    cut_scene.more[0] = "ranked";
+    op = lease_op(OP_RELEASE, &job);
+    op.in.lease.delay_ms = delay_ms;
+    return op;
+}
+
+static struct op release_two_lines(const char *id)
+{
+    cut_scene.together = release_now("popped");
+    return release_ranked(0);
+}
+
+static struct op release_ranked_and_later(const char *id)
+{
+    cut_scene.together = release_later("popped");
+    return release_ranked(0);
+}
+
+static struct op release_two_later(const char *id)
+{
+    cut_scene.together = release_later("popped");
+    return release_ranked(9000);
+}
+
 static struct op leases_op(enum op_verb verb)
 {
     return (struct op){.verb = verb, .topic = TOPIC, .in.leases = {cut_scene.leases, 2}};
@@ -283,11 +330,21 @@ static void no_job_is_lost_with_two_that_are_acknowledged(void **state)
     assert_survived(ack_two, "held", "held popped");
 }
 
+static void no_job_is_lost_with_two_that_are_released(void **state)
+{
+    assert_survived(release_and_die, "", "");
+    assert_survived(release_later_and_die, "", "");
+    assert_survived(release_two_lines, "", "");
+    assert_survived(release_ranked_and_later, "", "");
+    assert_survived(release_two_later, "", "");
+}
+
 static const struct CMUnitTest tests[] = {
     TEST(no_job_is_lost_when_its_id_is_replaced),
     TEST(no_other_job_suffers_from_a_new_one),
     TEST(no_other_job_suffers_from_two_new_ones),
     TEST(no_job_is_lost_with_two_that_are_acknowledged),
+    TEST(no_job_is_lost_with_two_that_are_released),
     TEST(no_job_is_lost_on_its_way),
     TEST(no_job_is_lost_with_another_that_is_cancelled),
     TEST(no_job_is_lost_with_its_lease),

@@ -55,6 +55,37 @@ static void nothing_stays_of_jobs_that_are_acknowledged_together(void **state)
         assert_int_equal(plant("EXISTS", *letter, ""), 0);
 }
 
+/* In one call: one dies, one is ready again, one rests; all with ttls and owners. */
+static void no_lease_stays_of_jobs_that_are_released_together(void **state)
+{
+    enum { COUNT = 3 };
+    struct op ops[COUNT];
+    struct job jobs[COUNT];
+
+    for (unsigned i = 0; i < COUNT; i++) {
+        struct op op = large_op(numbered(i));
+
+        op.in.push.ttl_ms = FAR_MS;
+        op.in.push.rules.max_tries = i == 0 ? 1 : 2;
+        run_well(op);
+        jobs[i] = contract_pop_owned();
+    }
+    for (unsigned i = 0; i < COUNT; i++)
+        ops[i] = lease_op(OP_RELEASE, &jobs[i]);
+    ops[2].in.lease.delay_ms = FAR_MS;
+    run_all(ops, COUNT);
+    for (unsigned i = 0; i < COUNT; i++)
+        assert_status(ops[i], OK);
+    assert_dead(numbered(0), DEATH_TRIES);
+    assert_state(numbered(1), JOB_READY);
+    assert_state(numbered(2), JOB_DELAYED);
+    assert_int_equal(plant("EXISTS", 'o', ""), 0);
+    assert_int_equal(plant("EXISTS", 'v', ""), 0);
+    assert_int_equal(plant("ZCARD", 'e', ""), 2);
+    audit();
+    assert_int_equal(found.count, 0);
+}
+
 /* One that had a large body, and an owner when its last try ended. */
 static void let_die(const char *id)
 {
@@ -338,7 +369,7 @@ static void nothing_ends_before_its_time(void **state)
 
 static void a_full_redis_takes_no_job_but_lets_all_go(void **state)
 {
-    struct job jobs[5];
+    struct job jobs[5], again[2];
     struct op op, two[2];
 
     for (unsigned i = 0; i < 5; i++)
@@ -362,14 +393,22 @@ static void a_full_redis_takes_no_job_but_lets_all_go(void **state)
     run_all(two, 2);
     assert_status(two[0], OK);
     assert_status(two[1], OK);
+    memcpy(again, pop(2).out.pop.jobs, sizeof(again));
+    two[0] = lease_op(OP_RELEASE, &again[0]);
+    two[1] = lease_op(OP_RELEASE, &again[1]);
+    two[1].in.lease.delay_ms = FAR_MS;
+    run_all(two, 2);
+    assert_status(two[0], OK);
+    assert_status(two[1], OK);
     assert_int_equal(scan_at(op.out.push.due_ms).out.scan.moved, 1);
-    assert_counts(TOPIC, 1, 3, 0);
+    assert_counts(TOPIC, 2, 2, 0);
     assert_gone("refused");
 }
 
 static const struct CMUnitTest tests[] = {
     TEST(nothing_of_a_job_stays_when_it_is_gone),
     TEST(nothing_stays_of_jobs_that_are_acknowledged_together),
+    TEST(no_lease_stays_of_jobs_that_are_released_together),
     TEST(nothing_of_a_job_stays_when_a_scan_deletes_it),
     TEST(a_new_id_skips_exactly_those_that_live),
     TEST(tries_stay_at_the_most_that_the_header_can_hold),

@@ -114,16 +114,26 @@ void contract_digests(char except, char digests[CONTRACT_DIGESTS])
     }
 }
 
-void contract_refused(struct op op, char except)
+/* They go in one call, where there are several. */
+static void refused(const struct op *asked, unsigned count, char except)
 {
     char before[CONTRACT_DIGESTS] = "", after[CONTRACT_DIGESTS] = "";
+    struct op ops[2];
 
+    assert_in_range(count, 1, 2);
+    memcpy(ops, asked, count * sizeof(*ops));
     contract_digests(except, before);
-    op = run(op);
+    run_all(ops, count);
     contract_digests(except, after);
-    if (op.status != STATUS_STORE_ERROR || strcmp(before, after) != 0)
-        fail_msg("%s (all but %c) ended as %s\nbefore\n%safter\n%s", op_word(op.verb), except,
-                 status_word(op.status), before, after);
+    for (unsigned i = 0; i < count; i++)
+        if (ops[i].status != STATUS_STORE_ERROR || strcmp(before, after) != 0)
+            fail_msg("%u %s (all but %c) ended as %s\nbefore\n%safter\n%s", count,
+                     op_word(ops[i].verb), except, status_word(ops[i].status), before, after);
+}
+
+void contract_refused(struct op op, char except)
+{
+    refused(&op, 1, except);
 }
 
 const char *contract_spoil(char letter)
@@ -144,13 +154,18 @@ void contract_restore(char letter)
     redis_fixture_command(redis, "DEL saved");
 }
 
-void contract_all_or_nothing(struct op op, const char *letters)
+void contract_all_or_nothing_together(const struct op *ops, unsigned count, const char *letters)
 {
     for (; *letters; letters++) {
         contract_spoil(*letters);
-        contract_refused(op, *letters);
+        refused(ops, count, *letters);
         contract_restore(*letters);
     }
+}
+
+void contract_all_or_nothing(struct op op, const char *letters)
+{
+    contract_all_or_nothing_together(&op, 1, letters);
 }
 
 void contract_call_scan(void)
@@ -202,9 +217,14 @@ void contract_stops_its_topic(struct op scan, const char *letters, unsigned move
         assert_stops_its_topic(scan, *letters, moved);
 }
 
-void contract_refused_unheard(struct op op)
+void contract_refused_unheard_together(const struct op *ops, unsigned count)
 {
     redis_fixture_command(redis, "ACL SETUSER default resetchannels");
-    contract_refused(op, 'n');
+    refused(ops, count, 'n');
     redis_fixture_command(redis, "ACL SETUSER default allchannels");
+}
+
+void contract_refused_unheard(struct op op)
+{
+    contract_refused_unheard_together(&op, 1);
 }

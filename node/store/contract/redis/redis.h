@@ -44,6 +44,10 @@ void contract_restore(char letter);
  * keys stay as they are. */
 void contract_all_or_nothing(struct op op, const char *letters);
 
+/* The same for one or two of one verb, which travel in one call. */
+void contract_all_or_nothing_together(const struct op *ops, unsigned count,
+                                      const char *letters);
+
 /* For each of these keys: while it is of a wrong type, a scan leaves TOPIC alone, says why, and
  * goes on: where `moved` is 1 a job of OTHER becomes ready. */
 void contract_stops_its_topic(struct op scan, const char *letters, unsigned moved);
@@ -53,6 +57,7 @@ void contract_call_scan(void);
 
 /* While Redis refuses PUBLISH, the operation is refused, and all keys stay as they are. */
 void contract_refused_unheard(struct op op);
+void contract_refused_unheard_together(const struct op *ops, unsigned count); /* as above */
 
 /* TOPIC's first ready job, with its owner remembered. */
 struct job contract_pop_owned(void);

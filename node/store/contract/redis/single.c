@@ -99,7 +99,8 @@ static void no_lease_ends_when_a_key_is_wrong(void **state)
 {
     struct job job = (begin(), reserve_rich("a"));
     struct lease lease = {.id = job.id, .stamp = job.stamp, .has_ttr = true};
-    struct op op = {.verb = OP_RETURN, .topic = TOPIC, .in.leases = {&lease, 1}};
+    struct op op = {.verb = OP_RETURN, .topic = TOPIC, .in.leases = {&lease, 1}}, two[2];
+    struct job other;
 
     contract_all_or_nothing(op, "jqvn");
     op.verb = OP_DELIVERED;
@@ -108,6 +109,12 @@ static void no_lease_ends_when_a_key_is_wrong(void **state)
     contract_all_or_nothing(lease_op(OP_BURY, &job), "jvtoxe");
     op = lease_op(OP_RELEASE, &job);
     contract_all_or_nothing(op, "jvoqn");
+    push("b");
+    other = pop_one();
+    two[0] = op;
+    two[1] = lease_op(OP_RELEASE, &other);
+    contract_all_or_nothing_together(two, 2, "jrqvon");
+    assert_status(ack(&other), OK);
     op.in.lease.delay_ms = 1000;
     contract_all_or_nothing(op, "jvotd");
     assert_status(ack(&job), OK);
@@ -115,14 +122,22 @@ static void no_lease_ends_when_a_key_is_wrong(void **state)
 
 static void no_last_try_ends_when_a_key_is_wrong(void **state)
 {
-    struct op op = rich_op("a");
-    struct job job;
+    struct op op = rich_op("a"), two[2];
+    struct job job, other;
 
     begin();
     op.in.push.rules.max_tries = 1;
     run_well(op);
     job = contract_pop_owned();
     contract_all_or_nothing(lease_op(OP_RELEASE, &job), "jvtoxe");
+    push("b");
+    other = pop_one();
+    two[0] = lease_op(OP_RELEASE, &job);
+    two[1] = lease_op(OP_RELEASE, &other);
+    contract_all_or_nothing_together(two, 2, "jrvntoxe");
+    two[1].in.lease.delay_ms = 1000;
+    contract_all_or_nothing_together(two, 2, "jdvtoxe");
+    assert_status(ack(&other), OK);
     assert_status(release(&job, 0), OK);
     assert_dead("a", DEATH_TRIES);
 }
@@ -184,12 +199,14 @@ static void nothing_of_a_job_with_rules_stays_when_it_is_gone(void **state)
 
 static void nothing_happens_by_priority_that_cannot_be_announced(void **state)
 {
-    struct job job = reserve_rich("a");
+    struct job job = reserve_rich("a"), other = reserve_rich("b");
     struct lease lease = {.id = job.id, .stamp = job.stamp};
     struct op op = {.verb = OP_RETURN, .topic = TOPIC, .in.leases = {&lease, 1}};
+    struct op two[] = {lease_op(OP_RELEASE, &job), lease_op(OP_RELEASE, &other)};
 
     contract_refused_unheard(op);
     contract_refused_unheard(lease_op(OP_RELEASE, &job));
+    contract_refused_unheard_together(two, 2);
     contract_refused_unheard(rich_op("new"));
     op = id_op(OP_MOVE, "a");
     op.in.move.states = FROM_ANYWHERE;

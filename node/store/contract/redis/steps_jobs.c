@@ -115,12 +115,17 @@ static void make_plain(struct op *push)
     push->in.push.rules.priority = RULES_PRIORITY_DEFAULT;
 }
 
-static struct op any_ack(struct bytes topic)
+static struct op any_lease_op(enum op_verb verb, struct bytes topic)
 {
     struct lease lease = any_lease();
+    struct op op = {
+        .verb = verb, .topic = topic, .id = lease.id, .in.lease.stamp = lease.stamp};
 
-    return (struct op){
-        .verb = OP_ACK, .topic = topic, .id = lease.id, .in.lease.stamp = lease.stamp};
+    if (verb == OP_RELEASE)
+        op.in.lease.delay_ms = twins_below(3) ? any_delay() : -1;
+    if (verb == OP_TOUCH)
+        op.in.lease.ttr_ms = twins_below(2) ? 0 : 1 + twins_below(3);
+    return op;
 }
 
 void step_together(enum op_verb verb, struct bytes topic)
@@ -129,7 +134,7 @@ void step_together(enum op_verb verb, struct bytes topic)
     unsigned count = 2 + twins_below(TOGETHER_MAX - 1);
 
     for (unsigned i = 0; i < count; i++) {
-        ops[i] = verb == OP_PUSH ? any_push(topic) : any_ack(topic);
+        ops[i] = verb == OP_PUSH ? any_push(topic) : any_lease_op(verb, topic);
         if (verb == OP_PUSH && twins_below(4))
             make_plain(&ops[i]);
     }
@@ -168,15 +173,7 @@ void step_leases(enum op_verb verb, struct bytes topic)
 
 void step_lease(enum op_verb verb, struct bytes topic)
 {
-    struct lease lease = any_lease();
-    struct op op = {
-        .verb = verb, .topic = topic, .id = lease.id, .in.lease.stamp = lease.stamp};
-
-    if (verb == OP_RELEASE)
-        op.in.lease.delay_ms = twins_below(3) ? any_delay() : -1;
-    if (verb == OP_TOUCH)
-        op.in.lease.ttr_ms = twins_below(2) ? 0 : 1 + twins_below(3);
-    twins_run(op);
+    twins_run(any_lease_op(verb, topic));
 }
 
 void step_id(enum op_verb verb, struct bytes topic)

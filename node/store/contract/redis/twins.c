@@ -178,6 +178,7 @@ struct op twins_run_each(struct op redis, struct op memory)
 void twins_run_together(struct op *ops, unsigned count)
 {
     struct op memory[TOGETHER_MAX];
+    unsigned *told = announced(ops[0].topic), told_before = *told;
     int64_t first_ms = -1;
 
     memcpy(memory, ops, count * sizeof(*ops));
@@ -189,6 +190,8 @@ void twins_run_together(struct op *ops, unsigned count)
         compare(&ops[i], memory[i]);
     }
     twins.is_together = false;
+    if (ops[0].verb == OP_RELEASE && *told == told_before + 2) /* both lines were empty */
+        *told = told_before + 1;
     assert_int_equal(first_ms, twins.first_ms);
 }
 

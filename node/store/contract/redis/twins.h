@@ -14,7 +14,7 @@ struct op twins_run_each(struct op redis, struct op memory);
 
 /* Runs some of one topic on Redis in one turn, where they share calls as far as they can, and
  * one after the other in memory: all answers are the same, and the first event that they tell.
- */
+ * Releases that find both lines empty wake once, not for each line. */
 #define TOGETHER_MAX 6
 void twins_run_together(struct op *ops, unsigned count);
 

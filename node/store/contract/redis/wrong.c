@@ -64,6 +64,31 @@ static void no_verb_of_a_lease_changes_a_job_when_a_key_is_wrong(void **state)
     contract_all_or_nothing(op, "jdvto");
 }
 
+static void no_verb_of_two_leases_changes_a_job_when_a_key_is_wrong(void **state)
+{
+    struct contract_scene scene = contract_set_the_scene();
+    struct op ops[] = {lease_op(OP_ACK, &scene.big), lease_op(OP_ACK, &scene.small)};
+
+    contract_all_or_nothing_together(ops, 2, "jpvo");
+    ops[0].verb = ops[1].verb = OP_RELEASE;
+    contract_all_or_nothing_together(ops, 2, "jrvno");
+    ops[1].in.lease.delay_ms = 10;
+    contract_all_or_nothing_together(ops, 2, "jrdvno");
+    ops[0].in.lease.delay_ms = 20;
+    contract_all_or_nothing_together(ops, 2, "jdvto");
+}
+
+static void no_two_pushes_add_a_job_when_a_key_is_wrong(void **state)
+{
+    struct op ops[] = {large_op("a"), push_op(TOPIC, "")};
+
+    contract_all_or_nothing_together(ops, 2, "ra"); /* the topic begins */
+    contract_set_the_scene();
+    contract_all_or_nothing_together(ops, 2, "jprn");
+    ops[0].in.push.delay_ms = 1;
+    contract_all_or_nothing_together(ops, 2, "jpdrtn");
+}
+
 static void no_cancel_changes_a_job_when_a_key_is_wrong(void **state)
 {
     contract_set_the_scene();
@@ -397,11 +422,13 @@ static void nothing_happens_that_cannot_be_announced(void **state)
 {
     struct job first = (push("first"), pop_one()), second = hold("second", TTR_MS);
     struct lease lease = {.id = first.id, .stamp = first.stamp};
+    struct op two[] = {lease_op(OP_RELEASE, &first), lease_op(OP_RELEASE, &second)};
     struct op due = push_delayed("due", 1);
 
     contract_refused_unheard(push_op(TOPIC, "new"));
     contract_refused_unheard(push_op(TOPIC, ""));
     contract_refused_unheard(lease_op(OP_RELEASE, &second));
+    contract_refused_unheard_together(two, 2);
     contract_refused_unheard(
         (struct op){.verb = OP_RETURN, .topic = TOPIC, .in.leases = {&lease, 1}});
     wait_until(due.out.push.due_ms);
@@ -413,6 +440,8 @@ static const struct CMUnitTest tests[] = {
     TEST(no_pop_changes_a_job_when_a_key_is_wrong),
     TEST(no_delivery_changes_a_job_when_a_key_is_wrong),
     TEST(no_verb_of_a_lease_changes_a_job_when_a_key_is_wrong),
+    TEST(no_verb_of_two_leases_changes_a_job_when_a_key_is_wrong),
+    TEST(no_two_pushes_add_a_job_when_a_key_is_wrong),
     TEST(no_cancel_changes_a_job_when_a_key_is_wrong),
     TEST(no_topic_begins_or_ends_when_a_key_is_wrong),
     TEST(no_look_succeeds_when_a_key_is_wrong),

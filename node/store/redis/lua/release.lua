@@ -1,58 +1,103 @@
--- release: the consumer gives the job back, at once or with a delay.
+-- release: consumers give jobs of a topic back, at once or with a delay; one, or those that met in one
+-- turn of the node's loop.
 --
 -- KEYS   j r d v t n o q x, and by rule the topic's e
--- ARGV   topic, id, stamp (6 bytes), delay ms (-1: what the job's backoff says)
--- answer code, now, wait, due (0: it died), tries, why it died (0: it did not)
--- USES   now check_lease owns wake event confirmed moved due_at priority expires used_up rest beside make_ready die
+-- ARGV   topic, then for each job: id, and packed as '>I6I5' stamp, delay ms + 1 (0: what the job's
+--        backoff says)
+-- answer OK, now, wait, then for each job: code, due (0: it died), tries, why it died (0: it did not)
+-- USES   now check_lease owns confirmed moved due_at expires used_up rest beside wake become_ready event
 --
--- The job is due anew, after the delay; the delay it was pushed with stays in its header. The
--- job has no owner any more. A consumer that releases a job had it: that is a try, perhaps the
--- last.
+-- A job is due anew, after the delay; the delay it was pushed with stays in its header. It has no
+-- owner any more. A consumer that releases a job had it: that is a try, perhaps the last. They are
+-- released in their order, but what there is for a key is written at once.
 
 local j, r, d, v, t, n, o, q, x = unpack(KEYS)
-local topic, id, delay = ARGV[1], ARGV[2], tonumber(ARGV[4])
+local topic = ARGV[1]
 local DELAY_MAX = 3650 * 86400000
 
-local value = call('HGET', j, id)
-local code = check_lease(value, ARGV[3])
-if code == OK and delay > DELAY_MAX then
-    code = OUT_OF_RANGE
+-- HERE leases
+
+local answer, released, owners, seen, soonest = {OK, now, -1}, {}, {}, {}, math.huge
+local ready, later, dying, mortal, changed = ready_batch({}, {}), {}, {}, {}, {}
+for i = 1, #ids do
+    local id, value, stamp = ids[i], values[i], sub(ARGV[2 * i + 1], 1, 6)
+    local delay, due, tries, death = parse('>I5', ARGV[2 * i + 1], 7) - 1, 0, 0, 0
+    local code = seen[id] and NOT_RESERVED or check_lease(value, stamp)
+    if code == OK and delay > DELAY_MAX then
+        code = OUT_OF_RANGE
+    end
+    if code == OK then
+        seen[id] = true
+        released[#released + 1] = id
+        if owns(o, value, id, topic) then
+            owners[#owners + 1] = id
+        end
+        if byte(value) % 64 < 32 then
+            value = confirmed(value)
+        end
+        tries = parse('>I2', value, 2)
+        if delay < 0 then
+            delay = rest(value)
+        end
+        if used_up(value) then
+            death, soonest = TRIES, math.min(soonest, now + 1000)
+            dying[#dying + 1] = format('%d', now)
+            dying[#dying + 1] = id
+            changed[#changed + 1] = id
+            changed[#changed + 1] = moved(value, DEAD, pack('>I6', TRIES))
+            if expires(value) > 0 then
+                mortal[#mortal + 1] = id
+            end
+        elseif delay > 0 then
+            due = start + delay
+            soonest = math.min(soonest, due)
+            later[#later + 1] = format('%d', due)
+            later[#later + 1] = id
+            changed[#changed + 1] = id
+            changed[#changed + 1] = moved(due_at(value, due), DELAYED, '\0\0\0\0\0\0')
+        else
+            due = now
+            add_ready(ready, id, due_at(value, due))
+        end
+    end
+    local at = #answer
+    answer[at + 1], answer[at + 2], answer[at + 3], answer[at + 4] = code, due, tries, death
 end
-if code ~= OK then
-    return {code, now, -1}
+if #released == 0 then
+    return answer
 end
-local is_owner = owns(o, value, id, topic)
-if byte(value) % 64 < 32 then
-    value = confirmed(value)
-end
-local tries, dies = parse('>I2', value, 2), used_up(value)
-if delay < 0 then
-    delay = rest(value)
-end
-local due, e, wait = delay > 0 and start + delay or now, beside(j, topic, 'e'), -1
-if dies then
-    due = 0
+local e = beside(j, topic, 'e')
+if #dying > 0 then
     call('ZCARD', x)
+end
+if #mortal > 0 then
     call('ZCARD', e)
-elseif delay == 0 then
-    before_ready(r, q, topic, value)
+end
+local count = #ready.ids
+if count > 0 and batch_wakes(ready, r, q) then
+    wake(r, topic)
 end
 
 call('ZREM', v, '') -- even if Redis is full
-if dies then
-    wait = event(t, topic, now + 1000)
-    die(j, x, e, id, value, TRIES)
-elseif delay == 0 then
-    local key = pack('>I6', MIDDLE + call('INCR', n))
-    make_ready(r, q, id, value, key)
-    call('HSET', j, id, moved(due_at(value, due), READY, key))
-else
-    wait = event(t, topic, due)
-    call('ZADD', d, format('%d', due), id)
-    call('HSET', j, id, moved(due_at(value, due), DELAYED, '\0\0\0\0\0\0'))
+local number = count > 0 and call('INCRBY', n, count) - count
+if soonest < math.huge then
+    answer[3] = event(t, topic, soonest)
 end
-call('ZREM', v, id)
-if is_owner then
-    call('HDEL', o, id)
+if #later > 0 then
+    call('ZADD', d, unpack(later))
 end
-return {OK, now, wait, due, tries, dies and TRIES or 0}
+if #dying > 0 then
+    call('ZADD', x, unpack(dying))
+end
+if count > 0 then
+    put_ready(ready, r, q, number, changed)
+end
+call('HSET', j, unpack(changed))
+call('ZREM', v, unpack(released))
+if #mortal > 0 then
+    call('ZREM', e, unpack(mortal))
+end
+if #owners > 0 then
+    call('HDEL', o, unpack(owners))
+end
+return answer

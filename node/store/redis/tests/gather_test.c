@@ -1,5 +1,5 @@
-/* Requests that meet in one turn travel in one call to Redis, a call for each topic; and each
- * of them ends as if it had been alone.
+/* Requests that meet in one turn travel in one call to Redis, a call for each topic and verb;
+ * and each of them ends as if it had been alone.
  */
 #include "node/store/redis/tests/store_fixture.h"
 
@@ -134,37 +134,48 @@ static void what_comes_behind_pushes_of_its_turn_finds_them(void **state)
     assert_int_equal(await(n, &count), STATUS_OK);
 }
 
-/* Pushes and acknowledgements that are alone on their senders' ways, with a count in between.
- */
-static void what_is_alone_parts_no_call(void **state)
+/* Pushes so many, and pops them, one after the other. */
+static void reserve(struct node *n, struct popped *popped, unsigned count)
 {
-    enum { COUNT = 4 };
-    struct node *n = *state;
-    struct popped popped[COUNT];
-    struct job_op counts[COUNT] = {0};
-    long long before;
-
-    submit_pushes(n, "t", 0, COUNT);
-    await_all(n, COUNT);
-    for (unsigned i = 0; i < COUNT; i++) {
+    submit_pushes(n, "t", 0, count);
+    await_all(n, count);
+    for (unsigned i = 0; i < count; i++) {
         submit_pop_one(n, &popped[i], "t");
         run_until(n->loop, &popped[i].pop.is_done);
     }
-    before = calls(n);
     memset(jobs, 0, sizeof(jobs));
-    for (unsigned i = 0; i < COUNT; i++) {
-        jobs[2 * i].op.is_alone = jobs[2 * i + 1].op.is_alone = counts[i].op.is_alone = true;
-        jobs[2 * i].op.in.push.rules = rules_default;
-        submit_op(n, &jobs[2 * i], OP_PUSH, "t");
-        jobs[2 * i + 1].op.id = popped[i].id_bytes;
-        jobs[2 * i + 1].op.in.lease.stamp = popped[i].stamp;
-        submit_op(n, &jobs[2 * i + 1], OP_ACK, "t");
-        submit_op(n, &counts[i], OP_STATS, "t");
+}
+
+/* Of each verb some that are alone on their senders' ways, with a count in between. */
+static void what_is_alone_parts_no_call(void **state)
+{
+    static const enum op_verb verbs[] = {OP_PUSH, OP_ACK, OP_RELEASE};
+    enum { VERBS = 3, COUNT = 4 };
+    struct node *n = *state;
+    struct popped popped[VERBS * COUNT];
+    struct job_op counts[COUNT] = {0};
+    long long before;
+
+    reserve(n, popped, VERBS * COUNT);
+    before = calls(n);
+    for (unsigned i = 0; i < VERBS * COUNT; i++) {
+        jobs[i].op.is_alone = true;
+        if (verbs[i % VERBS] == OP_PUSH) {
+            jobs[i].op.in.push.rules = rules_default;
+        } else {
+            jobs[i].op.id = popped[i].id_bytes;
+            jobs[i].op.in.lease.stamp = popped[i].stamp;
+        }
+        submit_op(n, &jobs[i], verbs[i % VERBS], "t");
+        if (i % VERBS == 0) {
+            counts[i / VERBS].op.is_alone = true;
+            submit_op(n, &counts[i / VERBS], OP_STATS, "t");
+        }
     }
-    await_all(n, 2 * COUNT);
+    await_all(n, VERBS * COUNT);
     for (unsigned i = 0; i < COUNT; i++)
         assert_int_equal(await(n, &counts[i]), STATUS_OK);
-    assert_int_equal(calls(n) - before, 2 + COUNT);
+    assert_int_equal(calls(n) - before, VERBS + COUNT);
 }
 
 static void acknowledgements_of_one_turn_are_one_call(void **state)
@@ -174,14 +185,8 @@ static void acknowledgements_of_one_turn_are_one_call(void **state)
     struct popped popped[COUNT];
     long long before;
 
-    submit_pushes(n, "t", 0, COUNT);
-    await_all(n, COUNT);
-    for (unsigned i = 0; i < COUNT; i++) {
-        submit_pop_one(n, &popped[i], "t");
-        run_until(n->loop, &popped[i].pop.is_done);
-    }
+    reserve(n, popped, COUNT);
     before = calls(n);
-    memset(jobs, 0, sizeof(jobs));
     for (unsigned i = 0; i < COUNT; i++)
         submit_of_lease(n, &jobs[i], OP_ACK, &popped[i]);
     submit_of_lease(n, &jobs[COUNT], OP_ACK, &popped[0]);
@@ -189,6 +194,58 @@ static void acknowledgements_of_one_turn_are_one_call(void **state)
     assert_int_equal(await(n, &jobs[COUNT]), STATUS_NOT_FOUND);
     assert_int_equal(calls(n) - before, 1);
     assert_int_equal(stats_of(n, "t").reserved, 0);
+}
+
+static void submit_release(struct node *n, struct job_op *j, const struct popped *p,
+                           int64_t delay_ms)
+{
+    *j = (struct job_op){.op.id = p->id_bytes, .op.in.lease = {p->stamp, delay_ms}};
+    submit_op(n, j, OP_RELEASE, "t");
+}
+
+static void releases_of_one_turn_are_one_call(void **state)
+{
+    enum { COUNT = 10 };
+    struct node *n = *state;
+    struct popped popped[COUNT];
+    long long before;
+
+    reserve(n, popped, COUNT);
+    before = calls(n);
+    for (unsigned i = 0; i < COUNT; i++)
+        submit_release(n, &jobs[i], &popped[i], i < 3 ? 60000 : 0);
+    submit_release(n, &jobs[COUNT], &popped[0], 0);
+    await_all(n, COUNT);
+    assert_int_equal(await(n, &jobs[COUNT]), STATUS_NOT_RESERVED);
+    assert_int_equal(calls(n) - before, 1);
+    assert_int_equal(stats_of(n, "t").delayed, 3);
+    assert_int_equal(stats_of(n, "t").ready, COUNT - 3);
+}
+
+static void verbs_of_one_sender_keep_their_order(void **state)
+{
+    struct node *n = *state;
+    struct popped popped[2];
+    long long before;
+
+    reserve(n, popped, 2);
+    before = calls(n);
+    submit_release(n, &jobs[0], &popped[0], 0);
+    submit_of_lease(n, &jobs[1], OP_ACK, &popped[0]);
+    submit_of_lease(n, &jobs[2], OP_ACK, &popped[1]);
+    submit_release(n, &jobs[3], &popped[1], 0);
+    submit_push(n, &jobs[4], "t");
+    submit_push(n, &jobs[5], "t");
+    submit_release(n, &jobs[6], &popped[1], 0);
+    assert_int_equal(await(n, &jobs[0]), STATUS_OK);
+    assert_int_equal(await(n, &jobs[1]), STATUS_NOT_RESERVED);
+    assert_int_equal(await(n, &jobs[2]), STATUS_OK);
+    assert_int_equal(await(n, &jobs[3]), STATUS_NOT_FOUND);
+    assert_int_equal(await(n, &jobs[4]), STATUS_OK);
+    assert_int_equal(await(n, &jobs[5]), STATUS_OK);
+    assert_int_equal(await(n, &jobs[6]), STATUS_NOT_FOUND);
+    assert_int_equal(calls(n) - before, 5);
+    assert_int_equal(stats_of(n, "t").ready, 3);
 }
 
 /* The entries of a call stand side by side, so the ring's end parts it. */
@@ -282,6 +339,25 @@ static void a_call_whose_answer_is_lost_happens_once(void **state)
     assert_int_equal(stats(n)->unknown, 0);
 }
 
+/* They have run, but nobody can tell that of a release. */
+static void releases_whose_answer_is_lost_are_unknown(void **state)
+{
+    struct node *n = *state;
+    struct popped popped[2];
+
+    reserve(n, popped, 2);
+    node_freeze(n);
+    for (unsigned i = 0; i < 2; i++)
+        submit_release(n, &jobs[i], &popped[i], 0);
+    event_base_loop(n->loop->base, EVLOOP_NONBLOCK); /* they are sent */
+    redis_link_reset(lane_of(n)->link, "as the test wants it");
+    node_thaw(n);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(await(n, &jobs[i]), STATUS_UNKNOWN);
+    assert_int_equal(stats(n)->unknown, 2);
+    assert_int_equal(stats_of(n, "t").ready, 2);
+}
+
 static void what_is_gathered_when_its_store_stops_now_has_not_happened(void **state)
 {
     struct node *n = *state;
@@ -323,12 +399,15 @@ int main(void)
         STARTED(what_comes_behind_pushes_of_its_turn_finds_them),
         STARTED(what_is_alone_parts_no_call),
         STARTED(acknowledgements_of_one_turn_are_one_call),
+        STARTED(releases_of_one_turn_are_one_call),
+        STARTED(verbs_of_one_sender_keep_their_order),
         STARTED(a_ring_that_begins_anew_loses_no_push),
         STARTED(scripts_that_redis_has_forgotten_come_again),
         STARTED(what_is_gathered_when_its_connection_is_lost_goes_by_the_next),
         STARTED(a_lane_that_is_to_be_left_does_not_stay_for_what_is_gathered),
         STARTED(what_was_gathered_and_not_sent_can_be_abandoned),
         STARTED(a_call_whose_answer_is_lost_happens_once),
+        STARTED(releases_whose_answer_is_lost_are_unknown),
         STARTED(what_is_gathered_when_its_store_stops_now_has_not_happened),
         STARTED(a_key_of_a_wrong_type_refuses_the_calls_of_its_topic_alone),
     };

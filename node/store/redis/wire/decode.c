@@ -127,10 +127,34 @@ static enum reply_meaning decode_script(const redisReply *reply, struct op *op,
     return REPLY_DONE;
 }
 
+enum reply_meaning reply_decode_one(const redisReply *reply, unsigned i, unsigned count,
+                                    struct op *op)
+{
+    size_t each = 1 + part_outputs(op->verb), at = HEAD + i * each;
+    struct reply_head head;
+    int64_t code;
+
+    if (reply->type == REDIS_REPLY_ERROR)
+        return decode_error(reply, op);
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != HEAD + count * each ||
+        !take_head(reply, 0, &head) || !take_number(reply, at, 0, CODES - 1, &code))
+        return malformed(op);
+    if (codes[code] == STATUS_OK && !take_part(reply, at + 1, op))
+        return malformed(op);
+    if (codes[code] == STATUS_FENCED || (codes[code] == STATUS_UNKNOWN && op->verb != OP_PUSH))
+        return malformed(op);
+    op->status = codes[code];
+    op->now_ms = head.now_ms;
+    op->wait_ms = i == 0 ? head.wait_ms : -1;
+    return REPLY_DONE;
+}
+
 enum reply_meaning reply_decode(const redisReply *reply, struct op *op, struct reply_room *room)
 {
     if (reply->type == REDIS_REPLY_ERROR)
         return decode_error(reply, op);
+    if (op->verb == OP_RELEASE)
+        return reply_decode_one(reply, 0, 1, op);
     if (op->verb == OP_OWNER)
         return decode_owner(reply, op);
     if (reply->type != REDIS_REPLY_ARRAY)
@@ -138,37 +162,6 @@ enum reply_meaning reply_decode(const redisReply *reply, struct op *op, struct r
     if (op->verb == OP_PLACES)
         return decode_places(reply, op, room);
     return decode_script(reply, op, room);
-}
-
-enum reply_meaning reply_decode_one(const redisReply *reply, unsigned i, unsigned count,
-                                    struct op *op)
-{
-    size_t each = op->verb == OP_PUSH ? 3 : 1, at = HEAD + i * each;
-    struct bytes id = op->id;
-    struct reply_head head;
-    int64_t code, due_ms;
-
-    if (reply->type == REDIS_REPLY_ERROR)
-        return decode_error(reply, op);
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != HEAD + count * each ||
-        !take_head(reply, 0, &head) || !take_number(reply, at, 0, CODES - 1, &code))
-        return malformed(op);
-    if (op->verb == OP_PUSH && codes[code] == STATUS_OK) {
-        if (!take_ms(reply, at + 1, 0, &due_ms))
-            return malformed(op);
-        if (id.len == 0 &&
-            (!take_bytes(reply, at + 2, &id) || id.len == 0 || id.len > REPLY_NEW_ID_MAX))
-            return malformed(op);
-        op->out.push.id = id;
-        op->out.push.due_ms = due_ms;
-        op->out.push.existed = false;
-    }
-    if (codes[code] == STATUS_FENCED || (codes[code] == STATUS_UNKNOWN && op->verb != OP_PUSH))
-        return malformed(op);
-    op->status = codes[code];
-    op->now_ms = head.now_ms;
-    op->wait_ms = i == 0 ? head.wait_ms : -1;
-    return REPLY_DONE;
 }
 
 static int64_t counter_of_id(struct bytes id, unsigned buckets)

@@ -169,25 +169,24 @@ static void add_leases(struct script_call *call, const struct script_keys *keys,
     }
 }
 
-static void add_lease(struct script_call *call, const struct script_keys *keys,
-                      const struct op *op)
+/* Of one in a call of several, too. */
+static void add_id_and_lease(struct script_call *call, const struct op *op)
 {
     const char *at;
 
-    add_topic_and_id(call, keys, op);
+    call_add_bytes(call, op->id);
     at = call_pack_begin(call);
     call_pack(call, 6, op->in.lease.stamp);
+    if (op->verb == OP_RELEASE)
+        call_pack(call, 5, op->in.lease.delay_ms + 1); /* 0: as its backoff says */
     call_pack_end(call, at);
 }
 
-static void add_release(struct script_call *call, const struct script_keys *keys,
-                        const struct op *op)
+static void add_lease(struct script_call *call, const struct script_keys *keys,
+                      const struct op *op)
 {
-    add_lease(call, keys, op);
-    if (op->in.lease.delay_ms < 0)
-        call_add(call, "-1", 2);
-    else
-        call_add_number(call, op->in.lease.delay_ms);
+    call_add_bytes(call, op->topic);
+    add_id_and_lease(call, op);
 }
 
 static void add_touch(struct script_call *call, const struct script_keys *keys,
@@ -388,7 +387,7 @@ static const struct {
     [OP_KEEP] = {"jvt", add_leases},
     [OP_RETURN] = {"jrvnq", add_leases},
     [OP_ACK] = {"jpvo", add_lease},
-    [OP_RELEASE] = {"jrdvtnoqx", add_release},
+    [OP_RELEASE] = {"jrdvtnoqx", add_lease},
     [OP_TOUCH] = {"jvt", add_touch},
     [OP_BURY] = {"jvtox", add_lease},
     [OP_CANCEL] = {"jpdvxortaq", add_topic_and_id},
@@ -422,9 +421,26 @@ const char *script_text_by_name(const char *name)
     return NULL;
 }
 
+unsigned script_of_many(enum op_verb verb)
+{
+    switch (verb) {
+    case OP_PUSH:
+        return SCRIPT_PUSH_MANY;
+    case OP_ACK:
+        return SCRIPT_ACK_MANY;
+    case OP_RELEASE:
+        return OP_RELEASE;
+    default:
+        return SCRIPT_COUNT;
+    }
+}
+
 const char *script_word(unsigned script)
 {
-    static const char *const words[] = {"push_many", "ack_many"};
+    static const char *const words[] = {
+        [SCRIPT_PUSH_MANY - OP_COUNT] = "push_many",
+        [SCRIPT_ACK_MANY - OP_COUNT] = "ack_many",
+    };
 
     return script < OP_COUNT ? op_word((enum op_verb)script) : words[script - OP_COUNT];
 }
@@ -535,36 +551,25 @@ static void add_pushes(struct script_call *call, const struct script_keys *keys,
     }
 }
 
-static void add_acks(struct script_call *call, const struct op *const *ops, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        const char *at;
-
-        call_add_bytes(call, ops[i]->id);
-        at = call_pack_begin(call);
-        call_pack(call, 6, ops[i]->in.lease.stamp);
-        call_pack_end(call, at);
-    }
-}
-
 void script_encode_many(struct script_call *call, const struct script_keys *keys,
                         const struct op *const *ops, unsigned count,
                         const struct push_note *note, const char *sha)
 {
     bool is_push = ops[0]->verb == OP_PUSH;
+    unsigned script = script_of_many(ops[0]->verb);
     const char *letters = script_args[ops[0]->verb].keys;
 
-    assert(count >= 2 && count <= SCRIPT_MANY_MAX && ops[0]->bucket < keys->buckets);
-    begin(call, sha ? NULL : script_text(is_push ? SCRIPT_PUSH_MANY : SCRIPT_ACK_MANY), sha,
-          strlen(letters) + is_push);
+    assert(script < SCRIPT_COUNT && ops[0]->bucket < keys->buckets);
+    assert(count >= 2 && count <= SCRIPT_MANY_MAX);
+    begin(call, sha ? NULL : script_text(script), sha, strlen(letters) + is_push);
     call_add_keys(call, keys, ops[0], letters);
     if (is_push)
         call_add_ring(call, keys, ops[0]->bucket, note->worker);
     call_add_bytes(call, ops[0]->topic);
     if (is_push)
         add_pushes(call, keys, ops, count, note);
-    else
-        add_acks(call, ops, count);
+    for (unsigned i = 0; !is_push && i < count; i++)
+        add_id_and_lease(call, ops[i]);
 }
 
 void script_encode_meta(struct script_call *call, const struct script_keys *keys)

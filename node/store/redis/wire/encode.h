@@ -32,17 +32,21 @@ void share_pack(const struct scan_share *share, char *to);
 
 /* All scripts, with all that they need, ended by a row of NULLs. Made at build time. */
 struct script_text {
-    const char *name; /* op_word() of its verb; or "meta", "raise" */
+    const char *name; /* script_word(); or "meta", "raise" */
     const char *text;
 };
 
 extern const struct script_text script_texts[];
 
-/* The scripts: of each verb, and behind them those of several requests that travel in one call.
- * OWNER and PLACES have none: they are a plain HGET and a plain SCAN. */
 #define SCRIPT_MANY_MAX 64 /* requests that travel in one call */
 
+/* The scripts: of each verb, and behind them those for several requests that travel in one
+ * call. OWNER and PLACES have none: they are a plain HGET and a plain SCAN. */
 enum { SCRIPT_PUSH_MANY = OP_COUNT, SCRIPT_ACK_MANY, SCRIPT_COUNT };
+
+/* The script that takes several of this verb: of RELEASE its own; SCRIPT_COUNT: there is none.
+ */
+unsigned script_of_many(enum op_verb verb);
 
 /* The script's name; its text, NULL where it has none. */
 const char *script_word(unsigned script);
@@ -81,9 +85,9 @@ void script_encode_push(struct script_call *call, const struct script_keys *keys
  * for in the ring. */
 #define SCRIPT_SCHEMA 2
 
-/* Pushes or acknowledgements of one topic, 2 to SCRIPT_MANY_MAX of one verb, in one call. Their
- * notes follow each other in the ledger, and do not wrap around its end: `note` is the first
- * one's; its `renews` is the call's. */
+/* 2 to SCRIPT_MANY_MAX of one topic and one verb, in one call. The notes of pushes follow each
+ * other in the ledger, and do not wrap around its end: `note` is the first one's; its `renews`
+ * is the call's. */
 void script_encode_many(struct script_call *call, const struct script_keys *keys,
                         const struct op *const *ops, unsigned count,
                         const struct push_note *note, const char *sha);

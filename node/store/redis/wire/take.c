@@ -73,14 +73,14 @@ static bool take_nothing(const redisReply *reply, struct op *op, struct reply_ro
 }
 
 /* A released job has either a due time or a reason of death. */
-static bool take_release(const redisReply *reply, struct op *op, struct reply_room *room)
+static bool take_released(const redisReply *reply, size_t at, struct op *op)
 {
     unsigned tries, death;
     int64_t due_ms;
 
-    if (!take_ms(reply, HEAD, 0, &due_ms) ||
-        !take_unsigned(reply, HEAD + 1, JOB_TRIES_MAX, &tries) ||
-        !take_unsigned(reply, HEAD + 2, DEATH_COUNT - 1, &death))
+    if (!take_ms(reply, at, 0, &due_ms) ||
+        !take_unsigned(reply, at + 1, JOB_TRIES_MAX, &tries) ||
+        !take_unsigned(reply, at + 2, DEATH_COUNT - 1, &death))
         return false;
     if ((due_ms == 0) != (death != DEATH_NONE))
         return false;
@@ -492,18 +492,29 @@ static bool take_repair(const redisReply *reply, struct op *op, struct reply_roo
 }
 
 static bool (*const takers[OP_COUNT])(const redisReply *, struct op *, struct reply_room *) = {
-    [OP_PUSH] = take_push,           [OP_POP] = take_pop,
-    [OP_DELIVERED] = take_stale,     [OP_KEEP] = take_stale,
-    [OP_RETURN] = take_stale,        [OP_ACK] = take_nothing,
-    [OP_RELEASE] = take_release,     [OP_TOUCH] = take_touch,
-    [OP_BURY] = take_bury,           [OP_CANCEL] = take_nothing,
-    [OP_MOVE] = take_move,           [OP_KICK] = take_chunk,
-    [OP_PURGE] = take_chunk,         [OP_GET] = take_get,
-    [OP_LIST] = take_list,           [OP_STATS] = take_stats,
-    [OP_SCAN] = take_scan,           [OP_TOPICS] = take_topics,
-    [OP_CONFIGURE] = take_configure, [OP_SETTINGS] = take_settings_page,
-    [OP_RECORD] = take_nothing,      [OP_TRACE] = take_trace,
-    [OP_AUDIT] = take_audit,         [OP_REPAIR] = take_repair,
+    [OP_PUSH] = take_push,
+    [OP_POP] = take_pop,
+    [OP_DELIVERED] = take_stale,
+    [OP_KEEP] = take_stale,
+    [OP_RETURN] = take_stale,
+    [OP_ACK] = take_nothing,
+    [OP_TOUCH] = take_touch,
+    [OP_BURY] = take_bury,
+    [OP_CANCEL] = take_nothing,
+    [OP_MOVE] = take_move,
+    [OP_KICK] = take_chunk,
+    [OP_PURGE] = take_chunk,
+    [OP_GET] = take_get,
+    [OP_LIST] = take_list,
+    [OP_STATS] = take_stats,
+    [OP_SCAN] = take_scan,
+    [OP_TOPICS] = take_topics,
+    [OP_CONFIGURE] = take_configure,
+    [OP_SETTINGS] = take_settings_page,
+    [OP_RECORD] = take_nothing,
+    [OP_TRACE] = take_trace,
+    [OP_AUDIT] = take_audit,
+    [OP_REPAIR] = take_repair,
     [OP_FENCE] = take_nothing,
 };
 
@@ -511,6 +522,48 @@ static bool (*const takers[OP_COUNT])(const redisReply *, struct op *, struct re
 bool take_outputs(const redisReply *reply, struct op *op, struct reply_room *room)
 {
     return op->verb == OP_PUSH ? take_push(reply, op, room) : takers[op->verb](reply, op, room);
+}
+
+/* ---- several of a call ---- */
+
+static bool take_pushed(const redisReply *reply, size_t at, struct op *op)
+{
+    struct bytes id = op->id;
+    int64_t due_ms;
+
+    if (!take_ms(reply, at, 0, &due_ms))
+        return false;
+    if (id.len == 0 &&
+        (!take_bytes(reply, at + 1, &id) || id.len == 0 || id.len > REPLY_NEW_ID_MAX))
+        return false;
+    op->out.push.id = id;
+    op->out.push.due_ms = due_ms;
+    op->out.push.existed = false;
+    return true;
+}
+
+size_t part_outputs(enum op_verb verb)
+{
+    switch (verb) {
+    case OP_PUSH:
+        return 2;
+    case OP_RELEASE:
+        return 3;
+    default:
+        return 0;
+    }
+}
+
+bool take_part(const redisReply *reply, size_t at, struct op *op)
+{
+    switch (op->verb) {
+    case OP_PUSH:
+        return take_pushed(reply, at, op);
+    case OP_RELEASE:
+        return take_released(reply, at, op);
+    default:
+        return true;
+    }
 }
 
 /* ---- places ---- */

@@ -9,6 +9,11 @@
 bool take_outputs(const struct redisReply *reply, struct op *op,
                   struct reply_room *room) MUST_CHECK;
 
+/* The same for one of several that travelled in one call: its outputs begin at element `at`,
+ * behind its code, and are so many elements. */
+size_t part_outputs(enum op_verb verb);
+bool take_part(const struct redisReply *reply, size_t at, struct op *op) MUST_CHECK;
+
 /* Of a SCAN over all keys: the topics they name. */
 bool take_places(const struct redisReply *reply, struct op *op,
                  struct reply_room *room) MUST_CHECK;

@@ -139,7 +139,8 @@ local function check_lease(value, stamp)
 end
 
 -- PART leases
--- The leases of ARGV, each an id and a stamp behind the topic: their ids, and the jobs' values.
+-- The leases of ARGV, behind the topic: each an id, and what begins with its stamp. Their ids, and
+-- the jobs' values.
 local ids = {}
 for i = 2, #ARGV, 2 do
     ids[#ids + 1] = ARGV[i]

@@ -84,6 +84,28 @@ static void reads_each_part_of_an_answer_to_acknowledgements(void **state)
     assert_int_equal(op.status, STATUS_NOT_OWNER);
 }
 
+static void reads_each_part_of_an_answer_to_releases(void **state)
+{
+    static const char answer[] = "*11\n:0\n:" NOW "\n:70\n:0\n:99\n:2\n:0\n:0\n:0\n:3\n:1\n";
+    struct op rests = op_of(OP_RELEASE), dies = op_of(OP_RELEASE);
+
+    decode_part_of(0, 2);
+    assert_int_equal(DECODE(&rests, answer), REPLY_DONE);
+    assert_int_equal(rests.out.change.due_ms, 99);
+    assert_int_equal(rests.out.change.tries, 2);
+    assert_int_equal(rests.out.change.death, DEATH_NONE);
+    assert_int_equal(rests.wait_ms, 70);
+    decode_part_of(1, 2);
+    assert_int_equal(DECODE(&dies, answer), REPLY_DONE);
+    assert_int_equal(dies.out.change.due_ms, 0);
+    assert_int_equal(dies.out.change.tries, 3);
+    assert_int_equal(dies.out.change.death, DEATH_TRIES);
+    assert_int_equal(
+        DECODE(&dies, "*11\n:0\n:" NOW "\n:-1\n:0\n:99\n:2\n:0\n:0\n:99\n:3\n:1\n"),
+        REPLY_MALFORMED); /* it died, and has a due time */
+    assert_int_equal(dies.status, STATUS_UNKNOWN);
+}
+
 static void an_answer_that_has_not_a_part_for_each_is_malformed(void **state)
 {
     static const char *const answers[] = {
@@ -119,11 +141,11 @@ static void knows_whether_a_released_job_died(void **state)
 {
     struct op op = op_of(OP_RELEASE);
 
-    assert_int_equal(DECODE(&op, "*6\n:0\n:1\n:-1\n:99\n:2\n:0\n"), REPLY_DONE);
+    assert_int_equal(DECODE(&op, "*7\n:0\n:1\n:-1\n:0\n:99\n:2\n:0\n"), REPLY_DONE);
     assert_int_equal(op.out.change.due_ms, 99);
     assert_int_equal(op.out.change.tries, 2);
     assert_int_equal(op.out.change.death, DEATH_NONE);
-    assert_int_equal(DECODE(&op, "*6\n:0\n:1\n:-1\n:0\n:3\n:1\n"), REPLY_DONE);
+    assert_int_equal(DECODE(&op, "*7\n:0\n:1\n:-1\n:0\n:0\n:3\n:1\n"), REPLY_DONE);
     assert_int_equal(op.out.change.due_ms, 0);
     assert_int_equal(op.out.change.death, DEATH_TRIES);
 }
@@ -131,11 +153,11 @@ static void knows_whether_a_released_job_died(void **state)
 static void refuses_a_release_that_cannot_be(void **state)
 {
     static const char *const texts[] = {
-        "*6\n:0\n:1\n:-1\n:0\n:3\n:0\n",      /* neither due nor dead */
-        "*6\n:0\n:1\n:-1\n:99\n:3\n:1\n",     /* both */
-        "*6\n:0\n:1\n:-1\n:0\n:3\n:5\n",      /* a death it does not know */
-        "*6\n:0\n:1\n:-1\n:99\n:65536\n:0\n", /* tries that no header holds */
-        "*5\n:0\n:1\n:-1\n:99\n:3\n",
+        "*7\n:0\n:1\n:-1\n:0\n:0\n:3\n:0\n",      /* neither due nor dead */
+        "*7\n:0\n:1\n:-1\n:0\n:99\n:3\n:1\n",     /* both */
+        "*7\n:0\n:1\n:-1\n:0\n:0\n:3\n:5\n",      /* a death it does not know */
+        "*7\n:0\n:1\n:-1\n:0\n:99\n:65536\n:0\n", /* tries that no header holds */
+        "*6\n:0\n:1\n:-1\n:0\n:99\n:3\n",
     };
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
@@ -170,7 +192,8 @@ static void reads_what_touch_bury_and_move_changed(void **state)
 /* Only what is OK has outputs. */
 static void needs_no_outputs_with_another_code(void **state)
 {
-    static const enum op_verb verbs[] = {OP_PUSH, OP_RELEASE, OP_MOVE, OP_BURY, OP_GET};
+    static const enum op_verb verbs[] = {OP_PUSH, OP_MOVE, OP_BURY, OP_GET};
+    struct op release = op_of(OP_RELEASE);
 
     for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
         struct op op = op_of(verbs[i]);
@@ -178,6 +201,8 @@ static void needs_no_outputs_with_another_code(void **state)
         assert_int_equal(DECODE(&op, "*3\n:6\n:1\n:-1\n"), REPLY_DONE);
         assert_int_equal(op.status, STATUS_WRONG_STATE);
     }
+    assert_int_equal(DECODE(&release, "*7\n:0\n:1\n:-1\n:3\n:0\n:0\n:0\n"), REPLY_DONE);
+    assert_int_equal(release.status, STATUS_NOT_RESERVED);
 }
 
 /* ---- many jobs ---- */
@@ -696,6 +721,7 @@ int main(void)
         cmocka_unit_test_teardown(reads_each_part_of_an_answer_to_pushes, end_of_parts),
         cmocka_unit_test_teardown(reads_each_part_of_an_answer_to_acknowledgements,
                                   end_of_parts),
+        cmocka_unit_test_teardown(reads_each_part_of_an_answer_to_releases, end_of_parts),
         cmocka_unit_test_teardown(an_answer_that_has_not_a_part_for_each_is_malformed,
                                   end_of_parts),
         cmocka_unit_test_teardown(a_code_that_no_part_can_have_is_malformed, end_of_parts),

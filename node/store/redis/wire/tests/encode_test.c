@@ -111,28 +111,43 @@ static void has_a_text_for_every_verb_but_the_plain_ones(void **state)
 }
 
 /* "-- KEYS   j p d r t n" at its top; a topic's key has its name behind it. */
+/* As the script's head says. The ledger's ring, u, has a number of its own behind it. */
+static void assert_keys(unsigned script)
+{
+    const char *at = strstr(script_text(script), "-- KEYS   ");
+    int i = 3;
+
+    assert_non_null(at);
+    for (at += 10; at[0] != '\n' && at[0] != ','; at += at[1] == ' ' ? 2 : 1, i++) {
+        char expected[32];
+
+        snprintf(expected, sizeof(expected), "dq:{7}:%c%s", at[0],
+                 at[0] == 'u'               ? ":0000000000000000"
+                 : strchr("tnoachf", at[0]) ? ""
+                                            : ":t");
+        assert_arg(i, expected);
+    }
+    assert_number(2, i - 3);
+}
+
 static void sends_the_keys_that_each_script_says_it_takes(void **state)
 {
-    for (enum op_verb verb = 0; verb < OP_COUNT; verb++) {
-        const char *text = script_text(verb), *at;
-        struct op op = largest(verb);
-        int i = 3;
+    struct push_note note = {.number = 1};
 
-        if (!text)
-            continue;
+    for (enum op_verb verb = 0; verb < OP_COUNT; verb++) {
+        struct op op = largest(verb);
+        const struct op *ops[] = {&op, &op};
+
         op.bucket = 7;
         op.topic = BYTES("t");
-        script_encode(&call, &keys, &op, sha);
-        at = strstr(text, "-- KEYS   ");
-        assert_non_null(at);
-        for (at += 10; at[0] != '\n' && at[0] != ','; at += at[1] == ' ' ? 2 : 1, i++) {
-            char expected[32];
-
-            snprintf(expected, sizeof(expected), "dq:{7}:%c%s", at[0],
-                     strchr("tnoachf", at[0]) ? "" : ":t");
-            assert_arg(i, expected);
+        if (script_text(verb)) {
+            script_encode(&call, &keys, &op, sha);
+            assert_keys(verb);
         }
-        assert_number(2, i - 3);
+        if (script_of_many(verb) < SCRIPT_COUNT) {
+            script_encode_many(&call, &keys, ops, 2, &note, sha);
+            assert_keys(script_of_many(verb));
+        }
     }
 }
 
@@ -246,6 +261,24 @@ static void packs_acknowledgements_that_travel_together(void **state)
     assert_true(bytes_equal(arg(11), BYTES("\0\0\0\0\1\2")));
 }
 
+static void packs_releases_that_travel_together(void **state)
+{
+    struct op a = {.verb = OP_RELEASE, .bucket = 63, .topic = BYTES("t"), .id = BYTES("a")};
+    struct op b = a;
+    const struct op *ops[] = {&a, &b};
+
+    a.in.lease.stamp = 258;
+    a.in.lease.delay_ms = 0x01020304FF;
+    b.in.lease.delay_ms = -1;
+    script_encode_many(&call, &keys, ops, 2, NULL, sha);
+    assert_int_equal(call.argc, 3 + 9 + 1 + 2 * 2);
+    assert_arg(11, "dq:{63}:x:t");
+    assert_arg(12, "t");
+    assert_arg(13, "a");
+    assert_true(bytes_equal(arg(14), BYTES("\0\0\0\0\1\2\1\2\3\5\0")));
+    assert_true(bytes_equal(arg(16), BYTES("\0\0\0\0\0\0\0\0\0\0\0")));
+}
+
 /* What it expires at is the script's to say: by its own clock. */
 static void sends_rules_only_with_a_push_that_has_some(void **state)
 {
@@ -301,17 +334,17 @@ static void puts_ttr_and_holder_behind_the_stamp(void **state)
 
 static void releases_at_once_later_or_as_the_backoff_says(void **state)
 {
-    static const char *const texts[] = {"-1", "0", "1500"};
-    static const int64_t delays_ms[] = {-1, 0, 1500};
+    static const char packed[] = {0, 1, 2};
+    static const int64_t delays_ms[] = {-1, 0, 1};
 
     for (unsigned i = 0; i < 3; i++) {
         struct op op = {.verb = OP_RELEASE, .topic = BYTES("t"), .id = BYTES("id")};
 
         op.in.lease.delay_ms = delays_ms[i];
         script_encode(&call, &keys, &op, sha);
-        assert_int_equal(call.argc, 3 + 9 + 4);
-        assert_true(bytes_equal(arg(14), BYTES("\0\0\0\0\0\0")));
-        assert_arg(15, texts[i]);
+        assert_int_equal(call.argc, 3 + 9 + 3);
+        assert_int_equal(arg(14).len, 6 + 5);
+        assert_int_equal(arg(14).at[10], packed[i]);
     }
 }
 
@@ -519,18 +552,31 @@ static void brings_the_leaders_token_last(void **state)
     }
 }
 
+static void assert_has_room(void)
+{
+    assert_true(call.argc <= SCRIPT_ARGS_MAX);
+    assert_true(call.used <= sizeof(call.room));
+}
+
 static void has_room_for_the_longest_names_and_the_most_items(void **state)
 {
     static char prefix[SCRIPT_PREFIX_MAX + 1];
     struct script_keys longest = {prefix, 128};
+    struct push_note note = {.number = 1, .renews = true};
+    const struct op *ops[SCRIPT_MANY_MAX];
 
     memset(prefix, 'p', SCRIPT_PREFIX_MAX);
     for (enum op_verb verb = 0; verb < OP_COUNT; verb++) {
         struct op op = largest(verb);
 
         script_encode(&call, &longest, &op, sha);
-        assert_true(call.argc <= SCRIPT_ARGS_MAX);
-        assert_true(call.used <= sizeof(call.room));
+        assert_has_room();
+        if (script_of_many(verb) == SCRIPT_COUNT)
+            continue;
+        for (unsigned i = 0; i < SCRIPT_MANY_MAX; i++)
+            ops[i] = &op;
+        script_encode_many(&call, &longest, ops, SCRIPT_MANY_MAX, &note, sha);
+        assert_has_room();
     }
 }
 
@@ -625,6 +671,7 @@ int main(void)
         cmocka_unit_test(says_where_a_push_is_to_be_noted),
         cmocka_unit_test(packs_pushes_that_travel_together),
         cmocka_unit_test(packs_acknowledgements_that_travel_together),
+        cmocka_unit_test(packs_releases_that_travel_together),
         cmocka_unit_test(sends_rules_only_with_a_push_that_has_some),
         cmocka_unit_test(says_from_when_a_ttl_counts_beside_the_mode),
         cmocka_unit_test(puts_ttr_and_holder_behind_the_stamp),

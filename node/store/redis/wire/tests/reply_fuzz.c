@@ -21,6 +21,7 @@
 #include <hiredis/hiredis.h>
 
 #include "node/store/redis/wire/decode.h"
+#include "node/store/redis/wire/encode.h"
 
 #define ELEMENTS_MAX 300
 
@@ -293,6 +294,8 @@ static void decode_part(const redisReply *reply, struct op op)
                meaning == REPLY_MALFORMED || meaning == REPLY_NO_SCRIPT);
         if (meaning == REPLY_DONE && op.status == STATUS_OK && op.verb == OP_PUSH)
             read_all(op.out.push.id);
+        if (meaning == REPLY_DONE && op.status == STATUS_OK && op.verb == OP_RELEASE)
+            touch_change(&op);
     }
 }
 
@@ -309,7 +312,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     meaning = reply_decode(reply, &op, &room);
     assert((meaning == REPLY_DONE || meaning == REPLY_REFUSED || meaning == REPLY_MALFORMED) ==
            (op.status != STATUS_COUNT));
-    if (op.verb == OP_PUSH || op.verb == OP_ACK)
+    if (script_of_many(op.verb) < SCRIPT_COUNT)
         decode_part(reply, op);
     if (op.status == STATUS_OK && touches[op.verb])
         touches[op.verb](&op);
