@@ -87,7 +87,7 @@ class Bench(Loads):
         return redis_now_ms(self.redis)
 
     def keys_of(self, letter):
-        """The keys of all topics for one place: d delayed, r ready, v reserved."""
+        """The keys of all topics for one place: d delayed, r ready, v reserved; u: of all ledgers."""
         return list(self.redis.scan_iter(match=f"dq:{{*}}:{letter}:*", count=10000))
 
     def count_in(self, letter):
@@ -98,7 +98,8 @@ class Bench(Loads):
         return sum(pipeline.execute())
 
     def settled_memory(self, still_s):
-        """used_memory without buffers, once it has stopped moving (rehashing, freeing)."""
+        """used_memory without buffers and without the ledger of pushes, which does not grow with
+        the jobs, once it has stopped moving (rehashing, freeing)."""
         last = [None, 0.0]
 
         def is_stable():
@@ -110,7 +111,7 @@ class Bench(Loads):
 
         self.wait_quiet()
         wait_until(is_stable, "memory settles", timeout_s=60, interval_s=0.1)
-        return last[0]
+        return last[0] - sum(map(self.redis.memory_usage, self.keys_of("u")))
 
     # ---- its processes ----
 

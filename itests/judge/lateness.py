@@ -170,18 +170,27 @@ class _Excuses:
             return f"it was made ready {moved_ms - served_ms:.0f} ms after it"
         if self._was_under_way(due, fault):
             return ""
-        backs = [each.boot_ms for each in self._backs[due.id]
+        lines = [each for each in self._backs[due.id]
                  if moved_ms <= each.boot_ms <= due.received_ms]
-        if not backs:
+        if not lines:
             return "it was ready, and nobody had been sent it"
+        backs = [each.boot_ms for each in lines]
         if max(backs) - max(due.due_ms, served_ms) > HELD_MS + tick_ms:
             return f"it was taken back {max(backs) - served_ms:.0f} ms after it"
-        if due.received_ms - max(backs) > tick_ms:
-            return f"it was taken back {due.received_ms - max(backs):.0f} ms before"
+        back_ms = max(self._latest_ms(each, fault) for each in lines)
+        if due.received_ms - back_ms > tick_ms:
+            return f"it was taken back {due.received_ms - back_ms:.0f} ms before"
         if not all(take(self._pops, lambda pop, at=at: pop.may_have_held(moved_ms, at))
                    for at in backs):
             return "it was taken back, and no pop was without an answer"
         return ""
+
+    def _latest_ms(self, line, fault):
+        """When it was at the latest. A node that stood still writes with the time at which it did,
+        until its loop turns again: when the fault is over."""
+        stood_still = (line.has_left and fault.nodes is not None and line.node in fault.nodes
+                       and fault.made_ms <= line.boot_ms <= fault.made_ms + self._tick_ms)
+        return fault.end_ms if stood_still else line.boot_ms
 
     def _was_under_way(self, due, fault):
         reply = self._replies[due.id, due.received_ms]

@@ -516,6 +516,20 @@ def test_lateness_behind_an_outage_is_excused_by_evidence_and_counted(events):
     assert (found.violations, found.explained) == ([], {"UNDELIVERED": 1})
 
 
+def test_a_node_that_stood_still_writes_with_the_time_of_before():
+    """It gave the job back when it went on, and then a consumer asked for it."""
+    fault = replace(OUTAGE, nodes=("n1", NODE), struck_ms=10_080)
+    events = [*LED, *due(1, 6440, 10_050), moves("n1", 10_060, id="job-1"),
+              replace(NO_ANSWER, asked_ms=10_000)]
+    line = replace(BACK, boot_ms=10_100, has_left=True)
+    found = verdict(fault, *events, line, limits=LATE)
+    assert (found.violations, found.explained) == ([], {"UNDELIVERED": 1})
+    for other in (replace(line, has_left=False), replace(line, node="n2"),
+                  replace(line, boot_ms=10_700)):
+        assert rules(fault, *events, other, limits=LATE) == ["LATE"]
+    assert rules(replace(fault, end_ms=15_000), *events, line, limits=LATE) == ["LATE"]
+
+
 # Of the same job: consumers waited for answers to their acks.
 SLOW = Ack("other", 10_900, 16_300, UNKNOWN)
 
