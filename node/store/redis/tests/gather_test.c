@@ -199,7 +199,8 @@ static void acknowledgements_of_one_turn_are_one_call(void **state)
 static void submit_release(struct node *n, struct job_op *j, const struct popped *p,
                            int64_t delay_ms)
 {
-    *j = (struct job_op){.op.id = p->id_bytes, .op.in.lease = {p->stamp, delay_ms}};
+    *j = (struct job_op){.op.id = p->id_bytes,
+                         .op.in.lease = {.stamp = p->stamp, .delay_ms = delay_ms}};
     submit_op(n, j, OP_RELEASE, "t");
 }
 
