@@ -326,7 +326,7 @@ static size_t on_input(struct connection *c, struct bytes input)
         n = take_some(client, bytes_of(input.at + used, input.len - used));
         used += n;
     } while (n && used < input.len && c->state == CONNECTION_OPEN &&
-             client->http->port.stats.requests < enough);
+             (client->phase == HTTP_IN_BODY || client->http->port.stats.requests < enough));
     if (c->state == CONNECTION_OPEN) {
         look_ahead(client, input.len - used);
         c->read_max_bytes = read_max(client);

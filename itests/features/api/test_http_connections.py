@@ -73,3 +73,12 @@ def test_the_status_of_a_node(node, api, topic):
         wait_until(lambda: api.status()["consumers_waiting"] == 1, "it is told")
     api.push_all(topic, [new_job()] * 10)
     assert api.status()["store"]["round_trips"] >= status["store"]["round_trips"] + 10
+
+
+def test_bodies_of_pipelined_requests_are_taken_with_their_heads(node):
+    """All bytes are there, so none waits for more: wherever a turn ends, it is behind a body."""
+    for count in (15, 16, 17, 40):
+        with RawHttp(node.http_port) as raw:
+            raw.send(b"POST /v1/topics/t/jobs HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n{"
+                     * count)
+            assert [raw.error() for _ in range(count)] == [(400, "bad_request")] * count
