@@ -50,16 +50,22 @@ struct topic_lock lock_unpack(struct bytes packed, int64_t now_ms)
 
 /* ---- one job ---- */
 
+/* The pushed job's: the caller's, or else the one that was made for it. */
+static bool take_id(const redisReply *reply, size_t at, const struct op *op, struct bytes *id)
+{
+    *id = op->id;
+    return id->len > 0 ||
+           (take_bytes(reply, at, id) && id->len > 0 && id->len <= REPLY_NEW_ID_MAX);
+}
+
 static bool take_push(const redisReply *reply, struct op *op, struct reply_room *room)
 {
-    struct bytes id = op->id;
+    struct bytes id;
     int64_t due_ms;
     bool existed;
 
-    if (!take_ms(reply, HEAD, 0, &due_ms) || !take_bool(reply, HEAD + 1, &existed))
-        return false;
-    if (id.len == 0 &&
-        (!take_bytes(reply, HEAD + 2, &id) || id.len == 0 || id.len > REPLY_NEW_ID_MAX))
+    if (!take_ms(reply, HEAD, 0, &due_ms) || !take_bool(reply, HEAD + 1, &existed) ||
+        !take_id(reply, HEAD + 2, op, &id))
         return false;
     op->out.push.id = id;
     op->out.push.due_ms = due_ms;
@@ -528,13 +534,10 @@ bool take_outputs(const redisReply *reply, struct op *op, struct reply_room *roo
 
 static bool take_pushed(const redisReply *reply, size_t at, struct op *op)
 {
-    struct bytes id = op->id;
+    struct bytes id;
     int64_t due_ms;
 
-    if (!take_ms(reply, at, 0, &due_ms))
-        return false;
-    if (id.len == 0 &&
-        (!take_bytes(reply, at + 1, &id) || id.len == 0 || id.len > REPLY_NEW_ID_MAX))
+    if (!take_ms(reply, at, 0, &due_ms) || !take_id(reply, at + 1, op, &id))
         return false;
     op->out.push.id = id;
     op->out.push.due_ms = due_ms;

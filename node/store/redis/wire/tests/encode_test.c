@@ -110,8 +110,8 @@ static void has_a_text_for_every_verb_but_the_plain_ones(void **state)
     assert_null(script_text_by_name("common"));
 }
 
-/* "-- KEYS   j p d r t n" at its top; a topic's key has its name behind it. */
-/* As the script's head says. The ledger's ring, u, has a number of its own behind it. */
+/* "-- KEYS   j p d r t n" at its top; a topic's key has its name behind it, the ledger's ring,
+ * u, the number of its worker. */
 static void assert_keys(unsigned script)
 {
     const char *at = strstr(script_text(script), "-- KEYS   ");
