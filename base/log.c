@@ -136,7 +136,7 @@ static int open_now(const char *file)
     return open(file, how, 0640);
 }
 
-static int open_file(const char *file)
+int log_open(const char *file)
 {
     int fd = open_now(file);
 
@@ -163,7 +163,7 @@ enum status log_configure(const struct log_options *options)
     if (count < 0)
         return STATUS_BAD_CONFIG;
     if (to_file) {
-        fd = open_file(options->file);
+        fd = log_open(options->file);
         if (fd < 0)
             return STATUS_IO_ERROR;
         file = must(strdup(options->file));
@@ -184,7 +184,7 @@ void log_reopen(void)
 
     if (!out.file)
         return;
-    fd = open_file(out.file);
+    fd = log_open(out.file);
     if (fd < 0) {
         LOG_ERROR("log", "cannot reopen %s: %s; going on with the old file", out.file,
                   strerror(errno));
@@ -203,7 +203,7 @@ bool log_is_on(enum log_level level, const char *module)
     return level >= out.level;
 }
 
-static size_t print_time(char *to, size_t room)
+void log_print_time(char to[LOG_TIME_MAX])
 {
     int64_t now_ms = clock_wall_ms();
     time_t seconds = (time_t)(now_ms / 1000);
@@ -211,8 +211,8 @@ static size_t print_time(char *to, size_t room)
     size_t len;
 
     gmtime_r(&seconds, &tm);
-    len = strftime(to, room, "%Y-%m-%dT%H:%M:%S", &tm);
-    return len + (size_t)snprintf(to + len, room - len, ".%03dZ", (int)(now_ms % 1000));
+    len = strftime(to, LOG_TIME_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
+    snprintf(to + len, LOG_TIME_MAX - len, ".%03dZ", (int)(now_ms % 1000));
 }
 
 /* The length of the character at `at` when it may be shown as it is, else 0. Terminals obey the
@@ -247,7 +247,7 @@ static void escape(char *to, size_t room, const char *text, bool json)
 
 void log_write(enum log_level level, const char *module, const char *format, ...)
 {
-    char message[LINE_MAX_ / 2], safe[SAFE_MAX_], line[LINE_MAX_], when[40];
+    char message[LINE_MAX_ / 2], safe[SAFE_MAX_], line[LINE_MAX_], when[LOG_TIME_MAX];
     va_list args;
     int len, saved_errno = errno;
 
@@ -255,7 +255,7 @@ void log_write(enum log_level level, const char *module, const char *format, ...
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
     escape(safe, sizeof(safe), message, out.json);
-    print_time(when, sizeof(when));
+    log_print_time(when);
     len = snprintf(line, sizeof(line),
                    out.json ? "{\"time\":\"%s\",\"level\":\"%s\",\"module\":\"%.24s\","
                               "\"pid\":%d,\"message\":\"%s\"}\n"

@@ -30,6 +30,14 @@ enum status log_configure(const struct log_options *options) MUST_CHECK;
  */
 void log_reopen(void);
 
+/* A file for lines, as log.file is opened: made with mode 0640, less the umask, where there is
+ * none; a process of root follows only links of root's. -1: errno says why. */
+int log_open(const char *file);
+
+/* The time now, as lines have it: RFC 3339, UTC, with milliseconds. */
+#define LOG_TIME_MAX 40
+void log_print_time(char to[LOG_TIME_MAX]);
+
 /* "debug", "info", "warn" or "error"; false for any other word. */
 bool log_level_parse(const char *word, enum log_level *level);
 

@@ -7,5 +7,7 @@ add_test(NAME layers_check_finds_what_is_planted
 add_test(NAME log_modules COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tools/check_log_modules.py)
 add_test(NAME errors_are_the_same_everywhere
     COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tools/check_errors.py)
+add_test(NAME roles_are_the_same_everywhere
+    COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tools/check_roles.py)
 set_tests_properties(layers layers_check_finds_what_is_planted log_modules
-    errors_are_the_same_everywhere PROPERTIES LABELS unit)
+    errors_are_the_same_everywhere roles_are_the_same_everywhere PROPERTIES LABELS unit)

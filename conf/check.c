@@ -236,6 +236,42 @@ static void allow_appendfsync_when_embedded(struct conf_draft *d)
 
 #define MEMORY_MIN (16u << 20)
 
+/* The file, or where it is not there yet its directory, and then its name. */
+static bool find_file(const char *path, struct stat *about, const char **name)
+{
+    const char *slash = strrchr(path, '/');
+    char *directory;
+    bool is_there;
+
+    *name = "";
+    if (!stat(path, about))
+        return true;
+    *name = slash ? slash + 1 : path;
+    directory = slash ? bytes_copy(bytes_of(path, (size_t)(*name - path))) : NULL;
+    is_there = !stat(directory ? directory : ".", about);
+    free(directory);
+    return is_there;
+}
+
+/* By other paths, too, and through links. */
+static bool is_one_file(const char *a, const char *b)
+{
+    struct stat at_a, at_b;
+    const char *name_a, *name_b;
+
+    return !strcmp(a, b) || (find_file(a, &at_a, &name_a) && find_file(b, &at_b, &name_b) &&
+                             at_a.st_dev == at_b.st_dev && at_a.st_ino == at_b.st_ino &&
+                             !strcmp(name_a, name_b));
+}
+
+static void keep_the_logs_apart(struct conf_draft *d)
+{
+    const char *file = d->conf->log.file, *audit = d->conf->log.audit;
+
+    if (*audit && *file && is_one_file(audit, file))
+        check_complain(d, "log.audit", "is log.file, too; give it a file of its own");
+}
+
 static void want_enough_memory(struct conf_draft *d)
 {
     size_t bytes = d->conf->store.memory_bytes;
@@ -272,6 +308,7 @@ static void wait_for_replicas_within_a_command(struct conf_draft *d)
 
 static const struct check_rule rules[] = {
     {allow_appendfsync_when_embedded, {"store.redis", "store.appendfsync"}},
+    {keep_the_logs_apart, {"log.file", "log.audit"}},
     {want_enough_memory, {"store.redis", "store.memory"}},
     {allow_no_replicas_when_embedded, {"store.redis", "store.min_replicas"}},
     {wait_for_replicas_within_a_command,

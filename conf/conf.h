@@ -140,7 +140,8 @@ struct conf {
         enum log_level level;
         char *modules;
         enum conf_log_format format;
-        char *file; /* "": standard error */
+        char *file;  /* "": standard error */
+        char *audit; /* a file; "": there is no audit log */
     } log;
     struct {
         struct conf_address redis; /* all but OFF; SENTINELS, CLUSTER: the text alone */

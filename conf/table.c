@@ -57,6 +57,8 @@ const struct conf_key conf_keys[] = {
      .is_reloadable = true, .help = "lines for people or for programs"},
     {"log.file", &kind_text, AT(log.file), "", 0, PATH_BYTES,
      .is_reloadable = true, .help = "appended to, reopened on SIGHUP; empty: standard error"},
+    {"log.audit", &kind_text, AT(log.audit), "", 0, PATH_BYTES,
+     .is_reloadable = true, .help = "what operators did, from where; reopened on SIGHUP; empty: off"},
 
     {"store.redis", &kind_redis, AT(store.redis), "embedded",
      .help = "where the jobs live; embedded: a private redis-server"},

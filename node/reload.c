@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "protocol/access/audit.h"
+
 static void log_errors(struct conf_errors *errors)
 {
     const char *at = conf_errors_text(errors);
@@ -34,12 +36,32 @@ static void check_log_file(const struct conf *running, struct conf *fresh)
     fresh->log.file = must(strdup(running->log.file));
 }
 
-static void take(struct conf *running, struct conf *fresh, bool aloud)
+/* False: the old one stays. Where none is open, the new one is wanted all the same. */
+static bool use_audit_log(struct audit *audit, const char *file)
+{
+    if (audit_use(audit, file) == STATUS_OK)
+        return true;
+    LOG_ERROR("conf", "log.audit: cannot open %s: %s; %s", file, strerror(errno),
+              audit_is_open(audit) ? "the old one stays"
+                                   : "its lines are lost until it can be");
+    return !audit_is_open(audit);
+}
+
+static void check_audit_log(const struct conf *running, struct conf *fresh, struct audit *audit)
+{
+    if (use_audit_log(audit, fresh->log.audit))
+        return;
+    free(fresh->log.audit);
+    fresh->log.audit = must(strdup(running->log.audit));
+}
+
+static void take(struct conf *running, struct conf *fresh, struct audit *audit, bool aloud)
 {
     struct buf taken = BUF_INIT, need_restart = BUF_INIT;
     struct log_options options;
 
     check_log_file(running, fresh);
+    check_audit_log(running, fresh, audit);
     conf_reload(running, fresh, &taken, &need_restart);
     options = conf_log_options(running);
     if (log_configure(&options) != STATUS_OK)
@@ -51,7 +73,8 @@ static void take(struct conf *running, struct conf *fresh, bool aloud)
     buf_fini(&need_restart);
 }
 
-void reload_conf(struct conf *running, const struct conf_request *request, bool aloud)
+void reload_conf(struct conf *running, const struct conf_request *request, struct audit *audit,
+                 bool aloud)
 {
     struct conf_request again = *request;
     struct conf_errors errors;
@@ -61,9 +84,10 @@ void reload_conf(struct conf *running, const struct conf_request *request, bool 
     conf_errors_init(&errors);
     fresh = conf_load(&again, &errors);
     if (fresh) {
-        take(running, fresh, aloud);
+        take(running, fresh, audit, aloud);
     } else {
         log_reopen();
+        (void)use_audit_log(audit, running->log.audit);
         if (aloud)
             log_errors(&errors);
     }

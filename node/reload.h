@@ -5,9 +5,12 @@
 
 #include "conf/conf.h"
 
-/* Reopens the log, and moves into `running` what can change without a restart; a
- * configuration with mistakes changes nothing. With `aloud` the log says what changed or what
- * is wrong: one process is enough for that. */
-void reload_conf(struct conf *running, const struct conf_request *request, bool aloud);
+struct audit;
+
+/* Reopens the log and the audit log, and moves into `running` what can change without a
+ * restart; a configuration with mistakes changes nothing. With `aloud` the log says what
+ * changed or what is wrong: one process is enough for that. */
+void reload_conf(struct conf *running, const struct conf_request *request, struct audit *audit,
+                 bool aloud);
 
 #endif

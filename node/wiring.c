@@ -212,9 +212,12 @@ static struct gmq_options gmq_options_of(const struct conf *conf)
     };
 }
 
-static struct http_options http_options_of(const struct conf *conf)
+static struct http_options http_options_of(const struct wiring_ports *from)
 {
+    const struct conf *conf = from->conf;
+
     return (struct http_options){
+        .audit = from->audit,
         .connections_max = connections_max(conf),
         .connections_per_address = conf->limits.connections_per_address,
         .excess_max = excess_max(descriptors_allowed()),
@@ -243,7 +246,7 @@ static void reload_gmq(const struct wiring_ports *from, struct port *port)
 
 static struct port *open_http(const struct wiring_ports *from, int fd)
 {
-    struct http_options options = http_options_of(from->conf);
+    struct http_options options = http_options_of(from);
 
     from->api->http = http_new(&api_app, from->api, &options, from->loop, from->queue, fd);
     return http_port(from->api->http);
@@ -251,7 +254,7 @@ static struct port *open_http(const struct wiring_ports *from, int fd)
 
 static void reload_http(const struct wiring_ports *from, struct port *port)
 {
-    struct http_options options = http_options_of(from->conf);
+    struct http_options options = http_options_of(from);
 
     http_reload(port, &options);
     from->api->metrics_topics = from->conf->http.metrics_topics;

@@ -44,6 +44,7 @@ struct wiring_ports {
     struct loop *loop;
     struct queue *queue;
     struct api *api;
+    struct audit *audit;
 };
 
 /* Takes `fd`, which listens, over. All that ports have in common is protocol/conn/port.h. */

@@ -287,7 +287,7 @@ static void on_hup(int number, short what, void *arg)
     struct queue_options queue;
 
     loop_touch(w->loop);
-    reload_conf(w->conf, w->options->request, false);
+    reload_conf(w->conf, w->options->request, w->options->audit, false);
     store = wiring_store_options(w->conf, "");
     redis_store_reload(w->store, &store);
     wiring_rules_set(&w->rules, w->conf);
@@ -392,8 +392,11 @@ static void open_ports(struct worker *w)
                                    .arg = w},
                           .metrics_topics = w->conf->http.metrics_topics,
                           .start_mono_ms = timers_now(&w->loop->timers)};
-    w->ports_from = (struct wiring_ports){
-        .conf = w->conf, .loop = w->loop, .queue = w->queue, .api = &w->api};
+    w->ports_from = (struct wiring_ports){.conf = w->conf,
+                                          .loop = w->loop,
+                                          .queue = w->queue,
+                                          .api = &w->api,
+                                          .audit = w->options->audit};
     for (unsigned i = 0; i < CONF_PORTS; i++)
         if (w->options->port_fds[i] >= 0) {
             w->which[w->port_count] = i;

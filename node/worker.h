@@ -19,6 +19,7 @@ struct worker_options {
     int peer_fd;                              /* the same; -1: standalone */
     uint64_t incarnation;                     /* the warden's, for the cluster */
     int channel_fd;                           /* to the warden */
+    struct audit *audit;                      /* the warden's as it was; borrowed */
     int64_t silence_max_ms;                   /* the warden's patience between two beats */
     int64_t stop_timeout_ms;                  /* the warden's patience after SIGTERM */
     bool store_was_up;                        /* with a worker before this one */

@@ -196,12 +196,42 @@ static void refuses_what_does_not_go_together(void **state)
         "limits.http_body_bytes: must be at least 6 times limits.body_bytes and 4096, or a job "
         "of that size could not be pushed\n"
         "c.yaml:2:47: limits.http_bodies_bytes: must be at least limits.http_body_bytes\n");
+    expect_errors("log: {file: a, audit: a}\n",
+                  "c.yaml:1:23: log.audit: is log.file, too; give it a file of its own\n");
     expect_errors("store:\n  password: a\n",
                   "c.yaml:2:13: store.password: the embedded Redis has no password: only this "
                   "node can reach it\n");
     expect_errors("store:\n  password_file: none\n",
                   "c.yaml:2:18: store.password_file: the embedded Redis has no password: only "
                   "this node can reach it\n");
+}
+
+static void keeps_the_logs_apart_whatever_their_paths(void **state)
+{
+    static const char *const rows[][2] = {
+        {"a", "./a"}, {"./a", "a"}, {"a", "sub/../a"}, {"there", "linked"}, {"there", "twin"}};
+    char yaml[64], expected[128];
+    struct conf *conf;
+
+    assert_int_equal(mkdir("sub", 0700), 0);
+    fixture_write("there", "", 0600);
+    assert_int_equal(symlink("there", "linked"), 0);
+    assert_int_equal(link("there", "twin"), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        snprintf(yaml, sizeof(yaml), "log: {file: %s, audit: %s}\n", rows[i][0], rows[i][1]);
+        snprintf(expected, sizeof(expected),
+                 "c.yaml:1:%zu: log.audit: is log.file, too; give it a file of its own\n",
+                 22 + strlen(rows[i][0]));
+        expect_errors(yaml, expected);
+    }
+    conf = fixture_load_well("log: {file: a, audit: b}\n", NULL);
+    conf_free(conf);
+    conf = fixture_load_well("log: {file: a, audit: sub/a}\n", NULL);
+    conf_free(conf);
+    unlink("there");
+    unlink("linked");
+    unlink("twin");
+    rmdir("sub");
 }
 
 static void tells_names_of_hosts_from_addresses(void **state)
@@ -409,6 +439,7 @@ int main(void)
         IN_DIRECTORY(refuses_what_does_not_go_together),
         cmocka_unit_test(says_which_ports_meet),
         cmocka_unit_test(a_right_name_in_a_wrong_place_is_found),
+        IN_DIRECTORY(keeps_the_logs_apart_whatever_their_paths),
         IN_DIRECTORY(tells_names_of_hosts_from_addresses),
         IN_DIRECTORY(does_not_judge_by_a_value_that_is_wrong_itself),
         IN_DIRECTORY(says_that_lists_of_addresses_have_no_blanks),

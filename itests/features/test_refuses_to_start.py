@@ -80,10 +80,11 @@ def test_root_writes_nothing_where_others_have_put_a_link(make_node, name):
 
 
 @needs_root
-def test_root_logs_through_no_link_of_others(make_node):
+@pytest.mark.parametrize("key", ["log.file", "log.audit"])
+def test_root_logs_through_no_link_of_others(make_node, key):
     with directory_for_all() as directory:
         plant(directory / "precious", directory / "log")
-        assert "log.file" in said_by(make_node({"log.file": directory / "log"}))
+        assert key in said_by(make_node({key: directory / "log"}))
         assert not (directory / "precious").exists()
 
 

@@ -75,6 +75,7 @@ static void become_redis(struct embedded_redis *r, pid_t warden, int log_fd)
     fcntl(r->datadir->lock_fd, F_SETFD, 0); /* it holds the lock as long as it lives */
     umask(077);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     capabilities_give_up_all();

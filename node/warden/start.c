@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "ha/coord/zk_closer.h"
 #include "node/warden/listen.h"
+#include "protocol/access/audit.h"
 
 /* A Redis left behind by a killed predecessor may still have to write its last file. */
 #define LOCK_WAIT_MS 15000
@@ -109,6 +110,7 @@ static void close_all(void *arg)
     warden_close_fd(&w->datadir.lock_fd);
     warden_vip_close(&w->vip);
     notifier_fini(&w->told);
+    audit_free(w->audit);
 }
 
 static void prepare_session_end(struct warden *w)
@@ -141,6 +143,16 @@ static enum status open_log(struct warden *w)
     return STATUS_IO_ERROR;
 }
 
+static enum status open_audit_log(struct warden *w)
+{
+    const char *file = w->conf->log.audit;
+
+    if (audit_use(w->audit, file) == STATUS_OK)
+        return STATUS_OK;
+    LOG_ERROR("warden", "log.audit: cannot open %s: %s", file, strerror(errno));
+    return STATUS_IO_ERROR;
+}
+
 static enum status open_signals(struct warden *w)
 {
     sigset_t set;
@@ -153,6 +165,7 @@ static enum status open_signals(struct warden *w)
     sigaddset(&set, SIGCHLD);
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of write, not our end */
     w->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (w->signal_fd >= 0)
         return STATUS_OK;
@@ -165,6 +178,7 @@ enum status warden_prepare(struct warden *w, int (*run_worker)(void *arg, int ch
     enum status s;
 
     notifier_init(&w->told);
+    w->audit = audit_new();
     s = datadir_open(&w->datadir, w->conf->node.data_dir, LOCK_WAIT_MS);
     if (s == STATUS_OK)
         s = open_listeners(w);
@@ -175,6 +189,8 @@ enum status warden_prepare(struct warden *w, int (*run_worker)(void *arg, int ch
     if (s == STATUS_OK && *w->conf->vip.address) /* also where a hook moves it, as root */
         for (unsigned i = 0; i < CONF_PORTS; i++)
             listen_outlive_address(w->port_fds[i]);
+    if (s == STATUS_OK)
+        s = open_audit_log(w);
     if (s == STATUS_OK)
         s = open_log(w);
     if (s == STATUS_OK)
@@ -193,5 +209,6 @@ void warden_release(struct warden *w)
     warden_close_fd(&w->signal_fd);
     warden_close_ports(w);
     warden_close_fd(&w->peer_fd);
+    audit_free(w->audit);
     datadir_close(&w->datadir);
 }

@@ -42,6 +42,7 @@ static int run_worker(void *arg, int channel_fd)
         .peer_fd = w->peer_fd,
         .incarnation = w->incarnation,
         .channel_fd = channel_fd,
+        .audit = w->audit,
         .silence_max_ms = w->worker.child.silence_max_ms,
         .stop_timeout_ms = w->worker.child.stop_timeout_ms,
         .store_was_up = w->worker.store_was_up,
@@ -204,7 +205,7 @@ static void reap(struct warden *w, int64_t now)
 static void reload(struct warden *w)
 {
     notifier_reloading(&w->told, clock_mono_us());
-    reload_conf(w->conf, w->request, true);
+    reload_conf(w->conf, w->request, w->audit, true);
     if (w->worker.child.pid)
         kill(w->worker.child.pid, SIGHUP);
     notifier_reloaded(&w->told);

@@ -257,6 +257,7 @@ static void answer(struct exchange *x, uint64_t count, bool has_more)
 
     json_put_number(&json, "{\"count\":", (int64_t)count);
     buf_add_text(&json, has_more ? ",\"has_more\":true}" : ",\"has_more\":false}");
+    x->count = (int64_t)count;
     exchange_reply_buf(x, 200, &json);
 }
 

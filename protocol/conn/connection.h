@@ -38,6 +38,7 @@
 #include "base/list.h"
 #include "base/loop.h"
 #include "base/buf.h"
+#include "protocol/conn/peer.h"
 
 struct connection;
 struct event;
@@ -126,6 +127,7 @@ struct connection {
 
     /* For the files that private.h names */
     int fd;
+    struct peer_end end;   /* the client's; the port sets it */
     bool is_paused;        /* reads nothing, because too many requests are in work */
     bool is_read_disabled; /* paused, and its `readable` is off */
     bool is_watched;       /* in the hangup set: the client may end while nothing is read */

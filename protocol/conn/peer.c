@@ -3,55 +3,40 @@
 #include <stdlib.h>
 #include <string.h>
 #include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "base/buf.h"
 #include "protocol/conn/connection.h"
 
-union address {
-    struct sockaddr any;
-    struct sockaddr_in v4;
+struct peer_end peer_end_of(const struct sockaddr *from)
+{
+    struct peer_end end = {.port = 0};
     struct sockaddr_in6 v6;
-};
+    struct sockaddr_in v4;
 
-static union address address_of(int fd)
-{
-    union address address = {.any.sa_family = AF_UNSPEC};
-    socklen_t len = sizeof(address);
-
-    if (getpeername(fd, &address.any, &len))
-        address.any.sa_family = AF_UNSPEC;
-    return address;
+    if (from->sa_family == AF_INET) {
+        memcpy(&v4, from, sizeof(v4));
+        end.address.s6_addr[10] = end.address.s6_addr[11] = 0xff;
+        memcpy(&end.address.s6_addr[12], &v4.sin_addr, sizeof(v4.sin_addr));
+        end.port = v4.sin_port;
+    } else if (from->sa_family == AF_INET6) {
+        memcpy(&v6, from, sizeof(v6));
+        end = (struct peer_end){.address = v6.sin6_addr, .port = v6.sin6_port};
+    }
+    return end;
 }
 
-/* Turns ::ffff:10.0.0.1, as a listener on `::` sees an IPv4 peer, into 10.0.0.1. */
-static void unmap(union address *a)
+static void print_end(const struct peer_end *end, struct buf *to)
 {
-    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = a->v6.sin6_port};
-
-    if (a->any.sa_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&a->v6.sin6_addr))
-        return;
-    memcpy(&v4.sin_addr, &a->v6.sin6_addr.s6_addr[12], sizeof(v4.sin_addr));
-    a->v4 = v4;
-}
-
-static void print_address(const struct connection *c, struct buf *to)
-{
-    union address address = {.any.sa_family = AF_UNSPEC};
     char host[INET6_ADDRSTRLEN] = "";
 
-    if (c->state != CONNECTION_CLOSED)
-        address = address_of(c->fd);
-    unmap(&address);
-    if (address.any.sa_family == AF_INET &&
-        inet_ntop(AF_INET, &address.v4.sin_addr, host, sizeof(host)))
-        buf_printf(to, "%s:%u", host, (unsigned)ntohs(address.v4.sin_port));
-    else if (address.any.sa_family == AF_INET6 &&
-             inet_ntop(AF_INET6, &address.v6.sin6_addr, host, sizeof(host)))
-        buf_printf(to, "[%s]:%u", host, (unsigned)ntohs(address.v6.sin6_port));
-    else
+    if (IN6_IS_ADDR_UNSPECIFIED(&end->address))
         buf_add_text(to, "unknown");
+    else if (IN6_IS_ADDR_V4MAPPED(&end->address) &&
+             inet_ntop(AF_INET, &end->address.s6_addr[12], host, sizeof(host)))
+        buf_printf(to, "%s:%u", host, (unsigned)ntohs(end->port));
+    else if (inet_ntop(AF_INET6, &end->address, host, sizeof(host)))
+        buf_printf(to, "[%s]:%u", host, (unsigned)ntohs(end->port));
 }
 
 /* Made when first asked for, which most connections never are. */
@@ -61,7 +46,7 @@ struct bytes peer_name(struct connection *c)
 
     if (!c->peer) {
         buf_printf(&name, "%s ", c->kind->name);
-        print_address(c, &name);
+        print_end(&c->end, &name);
         c->peer = must(strdup(buf_text(&name)));
         buf_fini(&name);
     }
@@ -82,22 +67,16 @@ void peers_init(struct port_peers *peers)
         list_init(&peers->slots[i]);
 }
 
-struct peer_network peer_network_of(const struct sockaddr *from)
+struct peer_network peer_network_of(const struct peer_end *end)
 {
     struct peer_network network = {.family = 0};
-    union address address = {.any.sa_family = AF_UNSPEC};
 
-    if (from->sa_family == AF_INET)
-        memcpy(&address, from, sizeof(address.v4));
-    else if (from->sa_family == AF_INET6)
-        memcpy(&address, from, sizeof(address.v6));
-    unmap(&address);
-    if (address.any.sa_family == AF_INET) {
+    if (IN6_IS_ADDR_V4MAPPED(&end->address)) {
         network.family = 4;
-        memcpy(network.bits, &address.v4.sin_addr, sizeof(address.v4.sin_addr));
-    } else if (address.any.sa_family == AF_INET6) {
+        memcpy(network.bits, &end->address.s6_addr[12], sizeof(struct in_addr));
+    } else if (!IN6_IS_ADDR_UNSPECIFIED(&end->address)) {
         network.family = 6;
-        memcpy(network.bits, &address.v6.sin6_addr, sizeof(network.bits));
+        memcpy(network.bits, &end->address, sizeof(network.bits));
     }
     return network;
 }
@@ -113,10 +92,9 @@ static unsigned slot_of(const struct peer_network *network)
     return hash % PEER_SLOTS;
 }
 
-struct peer *peers_join(struct port_peers *peers, int fd)
+struct peer *peers_join(struct port_peers *peers, const struct peer_end *end)
 {
-    union address address = address_of(fd);
-    struct peer_network network = peer_network_of(&address.any);
+    struct peer_network network = peer_network_of(end);
     struct list *slot = &peers->slots[slot_of(&network)];
     struct peer *peer;
 

@@ -7,12 +7,23 @@
 #ifndef DUEQ_PROTOCOL_CONN_PEER_H
 #define DUEQ_PROTOCOL_CONN_PEER_H
 
+#include <netinet/in.h>
 #include <stddef.h>
 
 #include "base/bytes.h"
 #include "base/list.h"
 
 struct connection;
+struct sockaddr;
+
+/* Where a client comes from, as accept() gave it: a socket that was reset meanwhile knows it no
+ * more. In every connection, so it is small. */
+struct peer_end {
+    struct in6_addr address; /* of IPv4 ::ffff:10.0.0.1; `::`: not IP */
+    in_port_t port;          /* as in a sockaddr */
+};
+
+struct peer_end peer_end_of(const struct sockaddr *from);
 
 /* "http 127.0.0.1:40712": the protocol and the address. Borrowed until peer_fini(), due before
  * the connection is freed. */
@@ -26,9 +37,7 @@ struct peer_network {
     unsigned char bits[8];
 };
 
-struct sockaddr;
-
-struct peer_network peer_network_of(const struct sockaddr *from);
+struct peer_network peer_network_of(const struct peer_end *end);
 
 /* An address that clients have joined. The counts are kept by the protocol, zero at first. */
 struct peer {
@@ -48,8 +57,8 @@ struct port_peers {
 
 void peers_init(struct port_peers *peers);
 
-/* The peer at the other end of the connected `fd`, which has joined it; never NULL. */
-struct peer *peers_join(struct port_peers *peers, int fd);
+/* The peer of a client that comes from there, which has joined it; never NULL. */
+struct peer *peers_join(struct port_peers *peers, const struct peer_end *end);
 
 /* The network, byte by byte: the same of all protocols. Lives as long as the peer. */
 struct bytes peer_address(const struct peer *peer);

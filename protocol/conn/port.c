@@ -81,9 +81,12 @@ static bool is_clients_fault(int error)
 static void accept_some(struct listener *l, unsigned most)
 {
     for (unsigned i = 0; i < most && l->acceptable; i++) {
-        int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        struct sockaddr_storage from = {.ss_family = AF_UNSPEC};
+        socklen_t len = sizeof(from);
+        int fd = accept4(l->fd, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         if (fd >= 0) {
+            l->from = peer_end_of((struct sockaddr *)&from);
             set_tcp_options(fd);
             l->on_accept(l, fd);
         } else if (errno == EAGAIN) {
@@ -144,7 +147,7 @@ static enum port_admission admission_of(const struct port *p, const struct peer 
 static void on_accept(struct listener *l, int fd)
 {
     struct port *p = CONTAINER_OF(l, struct port, listener);
-    struct peer *peer = peers_join(&p->peers, fd);
+    struct peer *peer = peers_join(&p->peers, &l->from);
     enum port_admission admission = admission_of(p, peer);
 
     if (admission)
@@ -166,6 +169,7 @@ void port_join(struct port *p, struct port_client *c, int fd, struct peer *peer,
     list_append(&p->clients, &c->link);
     list_init(&c->unacked);
     connection_init(&c->connection, &p->kind, fd);
+    c->connection.end = p->listener.from;
 }
 
 void port_leave(struct port_client *c)

@@ -47,6 +47,7 @@ struct listener {
     const char *name; /* module in the log */
     struct loop *loop;
     int fd;
+    struct peer_end from; /* of the client that is being accepted */
     /* `fd` is the callee's now: non-blocking, close-on-exec, and on TCP without Nagle's delay
      * and with probes that notice within 10 s that a peer has vanished. */
     void (*on_accept)(struct listener *l, int fd);
@@ -109,6 +110,8 @@ struct port_limits {
       "Clients that came over limits.connections or connections_per_address.") \
     X(shed, COUNTER, "dueq_connections_shed_total", \
       "Clients closed because all together left too much unread, or unfinished.") \
+    X(unaudited, COUNTER, "dueq_audit_lines_lost_total", \
+      "Lines of the audit log that could not be written.") \
     X(requests, COUNTER, "dueq_requests_total", \
       "Requests, well-formed or not.") \
     X(refused, COUNTER, "dueq_requests_refused_total", \

@@ -2,7 +2,8 @@
  *
  * Errors are found as soon as the head is there. A wanted body is collected. An unwanted body
  * is thrown away when it is small, so that the connection can go on, and else refused when it
- * is announced.
+ * is announced. (That of an operator's request is collected all the same: the audit log has its
+ * beginning.)
  *
  * Bodies have a budget of memory. The memory of a body grows with the bytes that have arrived,
  * so announcing much costs others nothing; it never exceeds the body's need, so a single body
@@ -15,6 +16,7 @@
  */
 #include <string.h>
 
+#include "protocol/http/asked.h"
 #include "protocol/http/message.h"
 #include "protocol/http/exchange.h"
 #include "protocol/http/server.h"
@@ -285,7 +287,7 @@ static enum http_error keep(struct http_request *r, struct bytes content)
 {
     size_t room;
 
-    if (wanted_body(r) == ROUTE_NO_BODY || !content.len)
+    if (!content.len || (wanted_body(r) == ROUTE_NO_BODY && !asked_is_audited(r)))
         return HTTP_ERROR_NONE;
     note_rate(r);
     room = room_for(r, r->content.len + content.len);

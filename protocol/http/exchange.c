@@ -134,8 +134,9 @@ static void add_connection(struct buf *out, const struct http_request *r)
         add_field(out, "Connection", is_kept ? "keep-alive" : "close");
 }
 
-static void add_head(struct buf *out, const struct exchange *x, int code)
+static void add_head(struct buf *out, struct exchange *x, int code)
 {
+    x->code = code;
     add_status_line(out, code);
     add_date(out, x->http);
     add_field(out, "X-Request-Id", x->request_id);
@@ -200,6 +201,8 @@ static void reply_error(struct exchange *x, enum http_error error, struct bytes 
     struct buf json = BUF_INIT;
 
     x->http->errors[error]++;
+    x->error = http_error_row(error)->word;
+    x->count = count;
     if (code == 503)
         exchange_add_header(x, "Retry-After", "1");
     x->http->app->write_error(&json, error, message, count);

@@ -32,6 +32,9 @@ struct exchange {
     struct bytes query[EXCHANGE_QUERY_MAX]; /* see exchange_query_text() */
     struct bytes body;                      /* all of it; empty: none came */
 
+    int64_t count; /* of jobs that it changed, for the audit log; the handler's word, or
+                    * HTTP_ERROR_NO_COUNT */
+
     void *handler; /* see exchange_keep() */
 
     /* Wait no longer: the client has left or ended its side, or the node is stopping. Called
@@ -45,6 +48,8 @@ struct exchange {
 
     /* exchange.c's own */
     struct buf fields;                   /* the reply's, so far */
+    int code;                            /* of the reply */
+    const char *error;                   /* its word; NULL: it is none */
     struct delivery *delivery;           /* what the reply carries */
     char request_id[REQUEST_ID_MAX + 1]; /* X-Request-Id: the client's, or ours */
 };

@@ -7,6 +7,7 @@
  *   message.c   first line, headers, where the body ends, escapes, queries; pure
  *   exchange.c  one request and its reply, as handlers see it; from a path to its handler, by
  *               the app's table
+ *   asked.c     what was asked for, for the audit log
  *   errors.c    every error, as the wire says it
  */
 #ifndef DUEQ_PROTOCOL_HTTP_HTTP_H
@@ -20,6 +21,7 @@
 #include "protocol/conn/port.h"
 #include "protocol/http/errors.h"
 
+struct audit;
 struct exchange;
 
 /* The body that a path takes. */
@@ -38,8 +40,10 @@ struct route {
         path; /* a segment may be {topic}, {topics} or {id}, for one that is not empty */
     void (*handle)(struct exchange *x); /* exchange.h has the rules */
     enum route_body body;
-    unsigned what;        /* the app's: for a handler of several paths */
-    bool is_for_monitors; /* served over the limits, too; its query is ignored */
+    unsigned what;         /* the app's: for a handler of several paths */
+    bool is_for_monitors;  /* served over the limits, too; its query is ignored */
+    unsigned roles;        /* that it is for, any of them (role.h); 0: it is for everybody */
+    const char *operation; /* its name in the API's description; NULL: roles is 0 */
     const char *query[EXCHANGE_QUERY_MAX]; /* the names it knows, up to the first NULL */
 };
 
@@ -64,6 +68,7 @@ struct http_options {
     size_t bodies_max_bytes; /* of all requests together */
     int64_t rate_min;        /* bytes a second of a body, where others need its room; 0: any */
     const char *hosts;       /* as message.h has it; borrowed until http_reload */
+    struct audit *audit;     /* borrowed for the server's life; NULL: there is none */
 };
 
 struct http;

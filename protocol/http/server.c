@@ -35,6 +35,7 @@
 
 #include "base/log.h"
 #include "protocol/conn/floating.h"
+#include "protocol/http/asked.h"
 #include "protocol/http/exchange.h"
 
 #define IDLE_DEFAULT_MS   60000
@@ -114,6 +115,7 @@ struct http_request *http_request_begin(struct http_client *client, struct bytes
     list_init(&r->arriving);
     r->exchange.http = client->http;
     r->exchange.arg = client->http->arg;
+    r->exchange.count = HTTP_ERROR_NO_COUNT;
     client->request = r;
     return r;
 }
@@ -126,6 +128,7 @@ static void request_end(struct http_request *r)
     r->client->phase = HTTP_IN_HEAD;
     buf_fini(&r->exchange.fields);
     free(r->exchange.handler);
+    free(r->asked);
     free(r);
 }
 
@@ -197,6 +200,7 @@ void http_request_answer(struct http_request *r, struct bytes rest)
     bool is_kept = http_request_is_kept(r);
     bool has_read_all = r->body.state == BODY_DONE;
 
+    asked_tell(r);
     send_reply(r, rest);
     request_end(r);
     go_on(client, is_kept, has_read_all);
@@ -245,6 +249,7 @@ void http_request_refuse(struct http_request *r, enum http_error error)
     http_body_arrived(r);
     x->http->port.stats.refused++;
     choose_id(x);
+    asked_note(r);
     if (error == HTTP_ERROR_METHOD)
         add_allowed(x);
     if (error == HTTP_ERROR_NO_PATH && route_is_there_without_slash(x->http->app, x->head.path))
@@ -269,6 +274,7 @@ void http_request_work(struct http_request *r)
     choose_id(&r->exchange);
     r->exchange.body = r->content.len ? buf_bytes(&r->content) : BYTES("");
     client->phase = HTTP_IN_WORK;
+    asked_note(r);
     route_take(&r->exchange);
     if (client->phase != HTTP_IN_WORK)
         return; /* answered within the call: r is gone, and the client reads the next head */
@@ -503,6 +509,8 @@ struct http *http_new(const struct http_app *app, void *arg, const struct http_o
 {
     struct http *h = must(calloc(1, sizeof(*h)));
 
+    for (unsigned i = 0; i < app->route_count; i++)
+        assert(!app->routes[i].roles == !app->routes[i].operation);
     h->app = app;
     h->arg = arg;
     h->ops = (struct port_ops){

@@ -47,6 +47,7 @@ struct http_request {
     struct body body;
     struct buf content;   /* of the body, where somebody wants it */
     struct list arriving; /* in the server's, while its body is on its way */
+    struct asked *asked;  /* for the audit log; NULL: it has no line */
     bool is_large;        /* the body counts in the budget of large ones */
     bool was_slow;        /* the body, in the last window; see arrival.c */
     int64_t last_mono_ms; /* when some of the body came */

@@ -20,7 +20,7 @@ KEYS = {
                  "components"},
     "path": {"parameters", *METHODS},
     "operation": {"operationId", "tags", "summary", "description", "parameters", "requestBody",
-                  "responses"},
+                  "responses", "x-roles"},
     "parameter": {"name", "in", "required", "description", "style", "explode", "schema",
                   "example"},
     "request body": {"required", "content"},

@@ -97,7 +97,8 @@ int worker_run(const struct worker_options *options)
     return EXIT_FAILURE;
 }
 
-void reload_conf(struct conf *running, const struct conf_request *request, bool aloud)
+void reload_conf(struct conf *running, const struct conf_request *request, struct audit *audit,
+                 bool aloud)
 {
 }
 

@@ -36,6 +36,18 @@ static int listen_at(struct sockaddr *address, socklen_t len)
     return fd;
 }
 
+/* Where the next client comes from; its connection is closed already. */
+static struct peer_end accept_end(int listening)
+{
+    struct sockaddr_storage from;
+    socklen_t len = sizeof(from);
+    int fd = accept4(listening, (struct sockaddr *)&from, &len, SOCK_CLOEXEC);
+
+    assert_true(fd >= 0);
+    close(fd);
+    return peer_end_of((struct sockaddr *)&from);
+}
+
 /* The name of the client that connects to `to` must be "gmq HOST:its port". */
 static void expect_name(int listening, const struct sockaddr *to, socklen_t len,
                         const char *host)
@@ -49,11 +61,9 @@ static void expect_name(int listening, const struct sockaddr *to, socklen_t len,
     assert_int_equal(connect(client, to, len), 0);
     assert_int_equal(getsockname(client, (struct sockaddr *)&own, &own_len), 0);
     snprintf(expected, sizeof(expected), "gmq %s:%u", host, (unsigned)ntohs(own.sin6_port));
-    c.fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
-    assert_true(c.fd >= 0);
+    c.end = accept_end(listening);
     assert_string_equal(peer_name(&c).at, expected);
     peer_fini(&c);
-    close(c.fd);
     close(client);
 }
 
@@ -85,19 +95,19 @@ static void one_of_ipv6_has_brackets_and_one_of_ipv4_none_at_the_same_port(void 
     close(listening);
 }
 
-/* The server's side of a connection from 127.0.0.`host`; the client's side is closed. */
-static int accept_from(int listening, const struct sockaddr_in *to, unsigned host)
+/* Where a connection from 127.0.0.`host` comes from, whose client has reset it already. */
+static struct peer_end accept_from(int listening, const struct sockaddr_in *to, unsigned host)
 {
     struct sockaddr_in own = {.sin_family = AF_INET,
                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + host)};
-    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd;
+    struct linger at_once = {.l_onoff = 1};
+    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     assert_int_equal(bind(client, (struct sockaddr *)&own, sizeof(own)), 0);
     assert_int_equal(connect(client, (const struct sockaddr *)to, sizeof(*to)), 0);
-    fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
-    assert_true(fd >= 0);
+    setsockopt(client, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
     close(client);
-    return fd;
+    return accept_end(listening);
 }
 
 static void those_of_one_address_are_one_whichever_port_they_have(void **state)
@@ -105,42 +115,41 @@ static void those_of_one_address_are_one_whichever_port_they_have(void **state)
     struct sockaddr_in loopback = {.sin_family = AF_INET,
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int listening = listen_at((struct sockaddr *)&loopback, sizeof(loopback));
-    int fds[] = {accept_from(listening, &loopback, 1), accept_from(listening, &loopback, 2),
-                 accept_from(listening, &loopback, 1)};
+    struct peer_end ends[] = {accept_from(listening, &loopback, 1),
+                              accept_from(listening, &loopback, 2),
+                              accept_from(listening, &loopback, 1)};
     struct port_peers *peers = malloc(sizeof(*peers));
     struct peer *joined[3];
 
     assert_non_null(peers);
     peers_init(peers);
     for (unsigned i = 0; i < 3; i++)
-        joined[i] = peers_join(peers, fds[i]);
+        joined[i] = peers_join(peers, &ends[i]);
     assert_ptr_equal(joined[0], joined[2]);
     assert_ptr_not_equal(joined[0], joined[1]);
     joined[0]->connections = 7;
     peer_leave(joined[0]);
-    assert_ptr_equal(peers_join(peers, fds[0]), joined[2]);
+    assert_ptr_equal(peers_join(peers, &ends[0]), joined[2]);
     assert_int_equal(joined[2]->connections, 7);
     peer_leave(joined[2]);
     peer_leave(joined[2]);
     peer_leave(joined[1]);
-    joined[0] = peers_join(peers, fds[0]);
+    joined[0] = peers_join(peers, &ends[0]);
     assert_int_equal(joined[0]->connections, 0); /* forgotten */
     peer_leave(joined[0]);
-    for (unsigned i = 0; i < 3; i++)
-        close(fds[i]);
     close(listening);
     free(peers);
 }
 
-static struct peer_network network_of(const char *text)
+static struct peer_end end_of(const char *text)
 {
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(1)};
     struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(2)};
 
     if (inet_pton(AF_INET, text, &v4.sin_addr) == 1)
-        return peer_network_of((struct sockaddr *)&v4);
+        return peer_end_of((struct sockaddr *)&v4);
     assert_int_equal(inet_pton(AF_INET6, text, &v6.sin6_addr), 1);
-    return peer_network_of((struct sockaddr *)&v6);
+    return peer_end_of((struct sockaddr *)&v6);
 }
 
 /* A host of IPv6 commonly has a /64, and any of its addresses. */
@@ -166,18 +175,30 @@ static void of_ipv6_a_network_of_64_bits_is_one_client(void **state)
     static const struct sockaddr none = {.sa_family = AF_UNSPEC};
 
     for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
-        struct peer_network a = network_of(pairs[i].a), b = network_of(pairs[i].b);
+        struct peer_end ends[] = {end_of(pairs[i].a), end_of(pairs[i].b), peer_end_of(&none)};
+        struct peer_network a = peer_network_of(&ends[0]), b = peer_network_of(&ends[1]);
 
         assert_int_equal(memcmp(&a, &b, sizeof(a)) == 0, pairs[i].is_one);
-        b = peer_network_of(&none);
+        b = peer_network_of(&ends[2]);
         assert_memory_not_equal(&a, &b, sizeof(a));
     }
 }
 
-static void one_that_has_gone_is_unknown(void **state)
+static void one_that_has_gone_keeps_its_name(void **state)
 {
+    static const struct {
+        const char *address, *name;
+    } pairs[] = {{"10.0.0.7", "gmq 10.0.0.7:2"},
+                 {"2001:db8::2:3:4", "gmq [2001:db8::2:3:4]:1"}};
+    static const struct sockaddr none = {.sa_family = AF_UNSPEC};
     struct connection c = {.kind = &kind, .state = CONNECTION_CLOSED, .fd = -1};
 
+    for (size_t i = 0; i < 2; i++) {
+        c.end = end_of(pairs[i].address);
+        assert_string_equal(peer_name(&c).at, pairs[i].name);
+        peer_fini(&c);
+    }
+    c.end = peer_end_of(&none);
     assert_string_equal(peer_name(&c).at, "gmq unknown");
     peer_fini(&c);
 }
@@ -189,7 +210,7 @@ int main(void)
         cmocka_unit_test(one_of_ipv6_has_brackets_and_one_of_ipv4_none_at_the_same_port),
         cmocka_unit_test(those_of_one_address_are_one_whichever_port_they_have),
         cmocka_unit_test(of_ipv6_a_network_of_64_bits_is_one_client),
-        cmocka_unit_test(one_that_has_gone_is_unknown),
+        cmocka_unit_test(one_that_has_gone_keeps_its_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,31 @@
+/* Roles: what somebody may do (doc/security.md has them for people).
+ *
+ * An operation names the roles that it is for, any one of which is enough; none: it is for
+ * everybody. protocol/api/app.c has those of the HTTP API. (A node's role in its cluster is
+ * another thing: ha/rule/role.h.)
+ */
+#ifndef DUEQ_PROTOCOL_ACCESS_ROLE_H
+#define DUEQ_PROTOCOL_ACCESS_ROLE_H
+
+/*  X(NAME, bit, "word") */
+#define ACCESS_ROLE_LIST(X)  \
+    X(PRODUCE, 1, "produce") \
+    X(CONSUME, 2, "consume") \
+    X(INSPECT, 4, "inspect") \
+    X(OPERATE, 8, "operate") \
+    X(ADMIN, 16, "admin")
+
+/* Bits, so that they can be a set. */
+enum access_role {
+#define X(name, bit, word) ACCESS_##name = bit,
+    ACCESS_ROLE_LIST(X)
+#undef X
+};
+
+/* What the audit log tells of. */
+#define ACCESS_AUDITED (ACCESS_OPERATE | ACCESS_ADMIN)
+
+/* The word of the first role of a set, "" of none. Static. */
+const char *access_role_word(unsigned roles);
+
+#endif

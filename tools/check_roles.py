@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Do the API's table of paths, its description and the page name the same roles?
+
+protocol/api/app.c has each path with its operation and the roles that it is for; openapi.yaml
+has them as operationId and x-roles, and doc/security.md in a row for each role. What has no role
+is for everybody, and is listed here, so that no path is forgotten.
+"""
+import argparse
+import pathlib
+import re
+import sys
+
+FOR_EVERYBODY = {"/", "/v1", "/v1/", "/v1/openapi.yaml", "/health/live", "/health/ready",
+                 "/health/leader", "/health/standby"}
+
+ROUTE = re.compile(r'^    \{"([A-Z]+)", BYTES\("([^"]+)"\)(.*?)(?=^    \{"|^\};)',
+                   re.MULTILINE | re.DOTALL)
+ROLES = re.compile(r'\.operation = "(\w+)", \.roles = ([A-Z_ |]+)')
+PAGE_ROW = re.compile(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
+
+
+def table(root):
+    """{(method, path): (operation, roles)}"""
+    found = {}
+    for method, path, rest in ROUTE.findall((root / "protocol/api/app.c").read_text("utf-8")):
+        roles = ROLES.search(rest)
+        if roles:
+            found[method, path.replace("{topics}", "{topic}")] = (
+                roles[1], {word.strip().removeprefix("ACCESS_").lower()
+                           for word in roles[2].split("|")})
+        elif path not in FOR_EVERYBODY:
+            yield f"protocol/api/app.c: {method} {path} names no role"
+    if not found:
+        yield "protocol/api/app.c: no operation with roles was found"
+    return found
+
+
+def description(root):
+    found, path, method, name = {}, "", "", ""
+    for line in (root / "protocol/api/openapi.yaml").read_text("utf-8").splitlines():
+        if match := re.match(r"  (/\S*):$", line):
+            path = match[1].replace("{topics}", "{topic}")
+        elif match := re.match(r"    (get|post|delete|patch|put):$", line):
+            method = match[1].upper()
+        elif match := re.match(r"      operationId: (\w+)$", line):
+            name = match[1]
+        elif match := re.match(r"      x-roles: \[([a-z, ]+)\]$", line):
+            found[method, path] = (name, set(match[1].split(", ")))
+    return found
+
+
+def page(root):
+    """{operation: roles}"""
+    found = {}
+    for role, operations in PAGE_ROW.findall((root / "doc/security.md").read_text("utf-8")):
+        for name in re.findall(r"`(\w+)`", operations):
+            found.setdefault(name, set()).add(role)
+    return found
+
+
+def differences(where, expected, found):
+    for key in sorted(expected.keys() | found.keys(), key=str):
+        if expected.get(key) != found.get(key):
+            yield (f"{where}: {key} has {found.get(key, 'nothing')}, "
+                   f"in app.c {expected.get(key, 'nothing')}")
+
+
+def complaints(root):
+    expected = yield from table(root)
+    yield from differences("openapi.yaml", expected, description(root))
+    yield from differences("doc/security.md", dict(expected.values()), page(root))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).parents[1])
+    found = list(complaints(parser.parse_args().root.resolve()))
+    print("\n".join(found) or "the roles are the same everywhere")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
