@@ -168,6 +168,10 @@ struct conf {
         char *redis_server;
     } store;
     struct conf_address listen[CONF_PORTS]; /* by port: OFF or TCP */
+    char *as[CONF_PORTS]; /* by port: whom clients without a token act as; "": nobody */
+    struct {
+        char *file; /* of identities; "": there is none */
+    } access;
     struct {
         bool strict;
         int64_t pop_wait_ms;

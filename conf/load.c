@@ -116,8 +116,9 @@ enum status file_read(const char *path, const struct file_limits *limits, struct
     else if (limits->is_regular && !S_ISREG(about.st_mode))
         buf_add_text(why, "it is not a regular file, and a running node reads no other");
     else if (about.st_mode & limits->forbidden)
-        buf_printf(why, "its mode is %04o: others may read it; chmod o-r",
-                   (unsigned)about.st_mode & 07777);
+        buf_printf(why, "its mode is %04o: others may %s", (unsigned)about.st_mode & 07777,
+                   about.st_mode & limits->forbidden & S_IROTH ? "read it; chmod o-r"
+                                                               : "write it; chmod o-w");
     else if (!(ok = read_all(fd, limits->bytes_max, to)) && errno == EFBIG)
         buf_printf(why, "it is larger than %zu bytes", limits->bytes_max);
     else if (!ok)

@@ -99,9 +99,14 @@ const struct conf_key conf_keys[] = {
      .help = "embedded Redis: the program"},
 
 #define X(name, word, fallback, text, ...) \
-    {word ".listen", &kind_listen, AT(listen[PORT_##name]), fallback, .help = text}, __VA_ARGS__
+    {word ".listen", &kind_listen, AT(listen[PORT_##name]), fallback, .help = text}, \
+    {word ".as", &kind_name, AT(as[PORT_##name]), "", 0, 64, .is_reloadable = true, \
+     .help = "whom clients without a token act as, once there are identities"}, __VA_ARGS__
     CONF_PORT_LIST(X)
 #undef X
+
+    {"access.file", &kind_text, AT(access.file), "", 0, PATH_BYTES,
+     .is_reloadable = true, .help = "identities: who may do what; reread on SIGHUP; empty: all may all"},
 
     {"limits.body_bytes", &kind_size, AT(limits.body_bytes), "1MiB", 1, MIB(64),
      .is_reloadable = true, .help = "the largest body of a job"},

@@ -3,7 +3,10 @@
 #include <assert.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
+#include "conf/load.h"
+#include "protocol/access/access.h"
 #include "protocol/api/api.h"
 #include "protocol/conn/port.h"
 #include "protocol/gmq/gmq.h"
@@ -188,6 +191,30 @@ void wiring_store_address(const struct conf *conf, const char *socket, struct bu
         buf_add_text(to, conf->store.redis.text);
 }
 
+/* ---- identities ---- */
+
+#define ACCESS_FILE_MAX_BYTES (1 << 20)
+
+enum status wiring_read_access(struct access *access, const struct conf *conf, struct buf *why)
+{
+    struct file_limits limits = {
+        .bytes_max = ACCESS_FILE_MAX_BYTES, .forbidden = S_IWOTH, .is_regular = true};
+    struct buf text = BUF_INIT;
+    enum status status = STATUS_OK;
+    struct stat about;
+
+    if (*conf->access.file)
+        status = file_read(conf->access.file, &limits, &text, why);
+    if (status == STATUS_OK)
+        status = access_take(access, buf_bytes(&text), why);
+    if (status == STATUS_OK && *conf->access.file && !stat(conf->access.file, &about) &&
+        (about.st_mode & S_IROTH))
+        buf_printf(why, "everybody on this machine may read it (mode %04o): chmod o-r",
+                   (unsigned)about.st_mode & 07777);
+    buf_fini(&text);
+    return status == STATUS_OK ? STATUS_OK : STATUS_BAD_CONFIG;
+}
+
 /* ---- ports: how the dialects begin to serve, and what a reload changes, a row each ---- */
 
 static struct port_limits limits_of(const struct conf *conf)
@@ -203,9 +230,13 @@ static struct port_limits limits_of(const struct conf *conf)
     };
 }
 
-static struct gmq_options gmq_options_of(const struct conf *conf)
+static struct gmq_options gmq_options_of(const struct wiring_ports *from)
 {
+    const struct conf *conf = from->conf;
+
     return (struct gmq_options){
+        .access = from->access,
+        .as = conf->as[PORT_GMQ],
         .strict = conf->gmq.strict,
         .pop_wait_ms = conf->gmq.pop_wait_ms,
         .limits = limits_of(conf),
@@ -218,6 +249,8 @@ static struct http_options http_options_of(const struct wiring_ports *from)
 
     return (struct http_options){
         .audit = from->audit,
+        .access = from->access,
+        .as = conf->as[PORT_HTTP],
         .connections_max = connections_max(conf),
         .connections_per_address = conf->limits.connections_per_address,
         .excess_max = excess_max(descriptors_allowed()),
@@ -232,14 +265,14 @@ static struct http_options http_options_of(const struct wiring_ports *from)
 
 static struct port *open_gmq(const struct wiring_ports *from, int fd)
 {
-    struct gmq_options options = gmq_options_of(from->conf);
+    struct gmq_options options = gmq_options_of(from);
 
     return gmq_new(&options, from->loop, from->queue, fd);
 }
 
 static void reload_gmq(const struct wiring_ports *from, struct port *port)
 {
-    struct gmq_options options = gmq_options_of(from->conf);
+    struct gmq_options options = gmq_options_of(from);
 
     gmq_reload(port, &options);
 }

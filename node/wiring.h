@@ -7,6 +7,7 @@
 #include "node/queue/queue.h"
 #include "node/store/redis/store.h"
 
+struct access;
 struct api;
 struct port;
 
@@ -45,7 +46,14 @@ struct wiring_ports {
     struct queue *queue;
     struct api *api;
     struct audit *audit;
+    struct access *access;
 };
+
+/* Reads access.file; without one everybody may do everything. BAD_CONFIG: `why` says what is
+ * wrong, for operators, and nothing has changed. A file that others may read is good, but is
+ * warned of: `why` is not empty then. */
+enum status wiring_read_access(struct access *access, const struct conf *conf,
+                               struct buf *why) MUST_CHECK;
 
 /* Takes `fd`, which listens, over. All that ports have in common is protocol/conn/port.h. */
 struct port *wiring_port_open(const struct wiring_ports *from, enum conf_port which, int fd);

@@ -7,6 +7,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -19,6 +20,7 @@
 #include "node/vip/vip_app.h"
 #include "node/warden/listen.h"
 #include "node/wiring.h"
+#include "protocol/access/access.h"
 #include "protocol/api/api.h"
 
 #define SAY_AFTER_MS   2000
@@ -63,6 +65,7 @@ struct worker {
     struct vip_app *vip;
     struct wiring_rules rules;
     struct api api; /* what it serves */
+    struct access *access;
     struct wiring_ports ports_from;
     struct port *ports[CONF_PORTS]; /* those that are open, */
     enum conf_port which[CONF_PORTS];
@@ -280,6 +283,41 @@ static void on_term(int number, short what, void *arg)
     stop(w, "the warden asks for it", EXIT_SUCCESS);
 }
 
+/* Clients of a port whose identity is unknown may do nothing: the operator wants to know. */
+static void warn_of_nobody(const struct worker *w)
+{
+    for (unsigned i = 0; i < w->port_count; i++) {
+        const char *as = w->conf->as[w->which[i]];
+
+        if (w->which[i] == PORT_HTTP && !*as)
+            continue; /* its clients have tokens */
+        if (!access_of_name(w->access, bytes_of_text(as), clock_wall_ms()))
+            LOG_WARN("app", "%s.as: %s%s%s: requests without a token are refused",
+                     conf_port_word(w->which[i]), *as ? "access.file has no identity " : "",
+                     *as ? as : "no identity is given", *as ? ", or its time is over" : "");
+    }
+}
+
+/* A file that cannot be used leaves the identities of before; where there were none yet, nobody
+ * may do anything: a node must not open because its file broke. */
+static void read_access(struct worker *w, bool is_first)
+{
+    struct buf why = BUF_INIT;
+    bool is_good = wiring_read_access(w->access, w->conf, &why) == STATUS_OK;
+
+    if (!is_good && is_first)
+        access_close(w->access);
+    if (!is_good)
+        LOG_ERROR("app", "access.file: %s: %s; %s", w->conf->access.file, buf_text(&why),
+                  is_first ? "all requests that need a role are refused until it is mended"
+                           : "the identities of before hold");
+    else if (why.len)
+        LOG_WARN("app", "access.file: %s: %s", w->conf->access.file, buf_text(&why));
+    if (is_good && access_is_on(w->access))
+        warn_of_nobody(w);
+    buf_fini(&why);
+}
+
 static void on_hup(int number, short what, void *arg)
 {
     struct worker *w = arg;
@@ -295,6 +333,7 @@ static void on_hup(int number, short what, void *arg)
     queue_reload(w->queue, &queue);
     for (unsigned i = 0; i < w->port_count; i++)
         wiring_port_reload(&w->ports_from, w->which[i], w->ports[i]);
+    read_access(w, false);
 }
 
 static struct event *watch_signal(struct worker *w, int number,
@@ -382,6 +421,7 @@ static enum status open_store(struct worker *w, const char *address)
 
 static void open_ports(struct worker *w)
 {
+    w->access = access_new();
     w->api = (struct api){.queue = w->queue,
                           .loop = w->loop,
                           .node = {.name = w->conf->node.id,
@@ -396,13 +436,15 @@ static void open_ports(struct worker *w)
                                           .loop = w->loop,
                                           .queue = w->queue,
                                           .api = &w->api,
-                                          .audit = w->options->audit};
+                                          .audit = w->options->audit,
+                                          .access = w->access};
     for (unsigned i = 0; i < CONF_PORTS; i++)
         if (w->options->port_fds[i] >= 0) {
             w->which[w->port_count] = i;
             w->ports[w->port_count++] =
                 wiring_port_open(&w->ports_from, i, w->options->port_fds[i]);
         }
+    read_access(w, true);
     vip_app_serve(w->vip, w->ports, w->port_count);
 }
 
@@ -464,6 +506,7 @@ static void release(struct worker *w)
     vip_app_free(w->vip);
     while (w->port_count)
         port_free(w->ports[--w->port_count]);
+    access_free(w->access);
     node_lead_free(w->lead);
     hook_hold_fini(&w->hold);
     hooks_free(w->hooks);

@@ -2,7 +2,7 @@
 
 It goes by the OpenAPI file, and where that has no words, by rules of our own: a reply has no
 header that is not described, an error's code fits its status, 405 names exactly the methods of
-the path, 503 says when to try again, and JSON has no member twice.
+the path, 429 and 503 say when to try again, and JSON has no member twice.
 """
 
 import json
@@ -181,7 +181,7 @@ class Contract:
             code = value["error"]["code"] if isinstance(value, dict) and "error" in value else None
             if self.status_of_code.get(code) != status:
                 raise Broken(f"status {status} with the code {code!r}")
-        if (status == 503) != ("retry-after" in headers):
+        if (status in (429, 503)) != ("retry-after" in headers):
             raise Broken(f"status {status}, Retry-After {headers.get('retry-after')}")
         allow = set(headers["allow"].split(", ")) if "allow" in headers else None
         if allow != (self.allowed_methods(template) if status == 405 and template else None):

@@ -17,6 +17,7 @@ const struct command *const commands[] = {
     &status_command, &nodes_command, &check_command, &history_command,
     &events_command,
     &switchover_command, &failover_command, &cluster_command, &fence_command, &forget_command,
+    &token_command,
     &help_command, &completion_command, &version_command,
     NULL,
 };

@@ -35,8 +35,8 @@ extern const struct command push_command, pop_command, ack_command, release_comm
     get_command, trace_command, list_command, kick_command, purge_command, topics_command,
     stats_command, topic_command, pause_command, resume_command, status_command, nodes_command,
     check_command, history_command, events_command, switchover_command, failover_command,
-    cluster_command, fence_command, forget_command, help_command, completion_command,
-    version_command;
+    cluster_command, fence_command, forget_command, token_command, help_command,
+    completion_command, version_command;
 
 /* All of them, in the order of the help; NULL ends them. */
 extern const struct command *const commands[];

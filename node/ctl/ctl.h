@@ -30,6 +30,7 @@ struct client;
 
 struct ctl {
     struct client *client;
+    char *token;        /* is sent with each request; NULL: none */
     int64_t timeout_ms; /* for an answer, beyond what the request itself waits */
     bool has_changed;   /* the node was told to change something, and did */
     bool is_json;       /* stdout: exactly one JSON document */

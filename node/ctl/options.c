@@ -21,6 +21,8 @@ const struct option_row options_front[] = {
 const struct option_row options_common[] = {
     {"url", 'u', OPTION_TEXT, "URL",
      .text = "the node; else $DUEQ_URL, else http://127.0.0.1:8000"},
+    {"token-file", 0, OPTION_FILE, "FILE",
+     .text = "a token to act with; else $DUEQ_TOKEN_FILE"},
     {"timeout", 0, OPTION_DURATION, "DURATION", "how long to wait for an answer; default: 15s",
      1, .max = DAY_MS},
     {"json", 'j', OPTION_FLAG, NULL, .text = "print one JSON document instead of text"},

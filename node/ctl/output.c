@@ -24,6 +24,7 @@ static const struct row {
     {"unknown", CTL_UNKNOWN,
      "Look before you repeat it: 'dueqctl get TOPIC ID' shows a job, 'dueqctl stats TOPIC' how "
      "many there are."},
+    {"unauthorized", CTL_REFUSED, "Give a token: --token-file FILE, or $DUEQ_TOKEN_FILE."},
     {"not_found", CTL_NOTHING, NULL},
     {"duplicate", CTL_REFUSED,
      "Choose another --id, or replace the job that has this one: --mode replace."},

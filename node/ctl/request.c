@@ -209,17 +209,22 @@ static void conclude(CURL *curl, CURLcode result, struct transfer *t)
 static void run(const struct ctl *ctl, struct transfer *t)
 {
     struct curl_slist *headers = NULL;
-    struct buf url = BUF_INIT;
+    struct buf url = BUF_INIT, token = BUF_INIT;
     CURLcode result;
 
     buf_printf(&url, "%s%s", ctl->client->base, buf_text((struct buf *)&t->request->path));
     /* Waiting for "100 Continue" costs a second where a proxy does not send it. */
     headers = must(curl_slist_append(NULL, "Expect:"));
     must(curl_slist_append(headers, "Content-Type: application/json"));
+    if (ctl->token) {
+        buf_printf(&token, "Authorization: Bearer %s", ctl->token);
+        must(curl_slist_append(headers, buf_text(&token)));
+    }
     set_up(ctl, t, buf_text(&url), headers);
     result = curl_easy_perform(ctl->client->curl);
     conclude(ctl->client->curl, result, t);
     curl_slist_free_all(headers);
+    buf_fini(&token);
     buf_fini(&url);
 }
 

@@ -86,7 +86,9 @@ static const struct feed_item *get(const struct feed *feed, int64_t seq)
 
 static bool is_for(const struct follow *f, const struct feed_item *h)
 {
-    return f->topic.len == 0 || bytes_equal(f->topic, h->topic);
+    if (f->topic.len && !bytes_equal(f->topic, h->topic))
+        return false;
+    return !f->is_for || f->is_for(f, h->topic);
 }
 
 /* Deliveries forgotten before the follow saw them are missed. */

@@ -90,32 +90,42 @@ void owners_add(struct owners *o, uint64_t holder, struct bytes topic, const str
         add(o, holder, topic, &jobs[i]);
 }
 
-/* The holder's newest, else anybody's newest; NULL when the id is not remembered. */
-static struct owning *find(struct owners *o, struct bytes id, uint64_t holder)
+static bool is_for(const struct id_ack *ack, struct bytes topic)
 {
-    struct owned_id *owned = find_id(o, id);
+    return !ack->is_for || ack->is_for(ack, topic);
+}
+
+/* The holder's newest, else anybody's newest; NULL when the id is not remembered. */
+static struct owning *find(struct owners *o, const struct id_ack *ack)
+{
+    struct owned_id *owned = find_id(o, ack->id);
     struct owning *newest = NULL, *own = NULL;
 
     if (!owned)
         return NULL;
     LIST_EACH (link, &owned->ownings) {
-        newest = CONTAINER_OF(link, struct owning, link);
-        if (newest->holder == holder)
-            own = newest;
+        struct owning *owning = CONTAINER_OF(link, struct owning, link);
+
+        if (!is_for(ack, owning->topic))
+            continue;
+        newest = owning;
+        if (owning->holder == ack->holder)
+            own = owning;
     }
     return own ? own : newest;
 }
 
-static void forget_stamp(struct owners *o, struct bytes id, int64_t stamp)
+/* Stamps are unique in a bucket only. */
+static void forget_op(struct owners *o, const struct op *op)
 {
-    struct owned_id *owned = find_id(o, id);
+    struct owned_id *owned = find_id(o, op->id);
 
     if (!owned)
         return;
     LIST_EACH (link, &owned->ownings) {
         struct owning *owning = CONTAINER_OF(link, struct owning, link);
 
-        if (owning->stamp == stamp) {
+        if (owning->stamp == op->in.lease.stamp && bytes_equal(owning->topic, op->topic)) {
             forget(o, owning);
             return;
         }
@@ -162,8 +172,8 @@ static struct id_search *search_begin(struct id_ack *ack, enum id_source source,
 
 static void found(struct id_search *search, struct bytes topic, int64_t stamp)
 {
-    if (topic.len > sizeof(search->topic))
-        return; /* not written by dueq */
+    if (topic.len > sizeof(search->topic) || !is_for(search->ack, topic))
+        return; /* not written by dueq; or nothing that the client may know of */
     memcpy(search->topic, topic.at, topic.len);
     search->topic_len = topic.len;
     search->stamp = stamp;
@@ -188,7 +198,7 @@ static void on_acked(struct op *op)
     enum id_source source = ack->search->source;
 
     if (op->status == STATUS_OK || op->status == STATUS_NOT_FOUND)
-        forget_stamp(ack->owners, ack->id, op->in.lease.stamp);
+        forget_op(ack->owners, op);
     if (source == FROM_NODE &&
         (op->status == STATUS_NOT_OWNER || op->status == STATUS_NOT_RESERVED))
         ask_all_buckets(ack); /* somebody else's old lease: another node may have the new one */
@@ -273,7 +283,7 @@ static void ask_all_buckets(struct id_ack *ack)
 
 void owners_ack(struct owners *o, struct id_ack *ack)
 {
-    struct owning *owning = find(o, ack->id, ack->holder);
+    struct owning *owning = find(o, ack);
 
     ack->owners = o;
     ack->search = NULL;

@@ -313,6 +313,8 @@ struct id_ack {
     uint64_t holder;     /* as in struct pop */
     bool is_alone;       /* as in struct op */
     struct bytes client; /* the same; for the history */
+    /* May the job of this topic be acknowledged so? NULL: of any topic. */
+    bool (*is_for)(const struct id_ack *ack, struct bytes topic);
     void (*on_done)(struct id_ack *ack);
 
     /* OK; NOT_FOUND: no live job has this id and an owner; NOT_OWNER: the time to run is over
@@ -428,6 +430,7 @@ struct follow {
     struct bytes topic; /* only of this one, "": of all; borrowed until on_done */
     unsigned max;       /* 1 to QUEUE_FOLLOW_MAX; answers as soon as it has one */
     int64_t wait_ms;    /* 0: do not wait */
+    bool (*is_for)(const struct follow *follow, struct bytes topic); /* NULL: all are */
     void (*on_done)(struct follow *follow);
 
     /* Outputs, valid while on_done runs. OK, also when nothing came in time; CANCELLED after

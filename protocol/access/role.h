@@ -1,11 +1,16 @@
 /* Roles: what somebody may do (doc/security.md has them for people).
  *
  * An operation names the roles that it is for, any one of which is enough; none: it is for
- * everybody. protocol/api/app.c has those of the HTTP API. (A node's role in its cluster is
- * another thing: ha/rule/role.h.)
+ * everybody. protocol/api/app.c has those of the HTTP API, protocol/gmq/server.c those of gmq.
+ * (A node's role in its cluster is another thing: ha/rule/role.h.)
  */
 #ifndef DUEQ_PROTOCOL_ACCESS_ROLE_H
 #define DUEQ_PROTOCOL_ACCESS_ROLE_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/bytes.h"
 
 /*  X(NAME, bit, "word") */
 #define ACCESS_ROLE_LIST(X)  \
@@ -22,10 +27,20 @@ enum access_role {
 #undef X
 };
 
-/* What the audit log tells of. */
-#define ACCESS_AUDITED (ACCESS_OPERATE | ACCESS_ADMIN)
+#define ACCESS_ALL 31
+
+/* The audit log tells of what only operators and administrators may do. */
+static inline bool access_is_audited(unsigned roles)
+{
+    return roles && !(roles & ~(unsigned)(ACCESS_OPERATE | ACCESS_ADMIN));
+}
 
 /* The word of the first role of a set, "" of none. Static. */
 const char *access_role_word(unsigned roles);
+
+/* "produce,consume", the set as words with commas between; and back. "all" is every role. 0: a
+ * word is none, or there is no word. */
+void access_roles_print(struct buf *to, unsigned roles);
+unsigned access_roles_read(struct bytes words);
 
 #endif

@@ -92,6 +92,8 @@ static const struct route routes[] = {
 
     {"GET", BYTES("/v1/status"), status_get, .body = ROUTE_NO_BODY,
         .operation = "getStatus", .roles = ACCESS_INSPECT},
+    {"GET", BYTES("/v1/access"), access_get, .body = ROUTE_NO_BODY,
+        .operation = "getAccess", .roles = ACCESS_ALL},
     {"GET", BYTES("/v1/openapi.yaml"), openapi_get, .body = ROUTE_NO_BODY},
     {"GET", BYTES("/"), openapi_redirect, .body = ROUTE_NO_BODY},
     {"GET", BYTES("/v1"), openapi_redirect, .body = ROUTE_NO_BODY},

@@ -114,6 +114,11 @@ struct following {
     struct follow follow;
 };
 
+static bool is_deliveries_for(const struct follow *follow, struct bytes topic)
+{
+    return exchange_has_topic(CONTAINER_OF(follow, struct following, follow)->x, topic);
+}
+
 static void on_deliveries_done(struct follow *follow)
 {
     struct following *f = CONTAINER_OF(follow, struct following, follow);
@@ -155,6 +160,7 @@ void api_deliveries(struct exchange *x)
                    .topic = topic,
                    .max = QUEUE_FOLLOW_MAX,
                    .wait_ms = wait_ms,
+                   .is_for = is_deliveries_for,
                    .on_done = on_deliveries_done},
     };
     x->on_cancel_wait = on_deliveries_cancel;

@@ -18,6 +18,7 @@ void health_ready(struct exchange *x);
 void health_leader(struct exchange *x);
 void health_standby(struct exchange *x);
 void status_get(struct exchange *x);
+void access_get(struct exchange *x);
 void openapi_get(struct exchange *x);
 void openapi_redirect(struct exchange *x);
 void metrics_get(struct exchange *x);

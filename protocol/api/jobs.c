@@ -2,6 +2,7 @@
  * run, kick, reschedule; and the trace of a job.
  */
 #include "node/queue/queue.h"
+#include "protocol/access/role.h"
 #include "protocol/api/call.h"
 #include "protocol/api/encode.h"
 #include "protocol/api/handlers.h"
@@ -81,11 +82,21 @@ static void add_got(struct buf *out, const struct op *op)
     api_add_job(out, op->topic, &op->out.row);
 }
 
+/* For those who may only look. */
+static void add_got_without_body(struct buf *out, const struct op *op)
+{
+    struct job_row row = op->out.row;
+
+    row.body_bytes = (int64_t)row.job.body.len;
+    api_add_listed_job(out, op->topic, &row);
+}
+
 void api_get(struct exchange *x)
 {
     struct op op = {.verb = OP_GET, .id = x->id};
+    bool has_body = exchange_may(x, ACCESS_PRODUCE | ACCESS_CONSUME);
 
-    api_ask(x, &op, add_got);
+    api_ask(x, &op, has_body ? add_got : add_got_without_body);
 }
 
 void api_cancel(struct exchange *x)

@@ -16,6 +16,8 @@
 #include "base/list.h"
 #include "base/loop.h"
 #include "node/queue/queue.h"
+#include "protocol/access/identity.h"
+#include "protocol/access/role.h"
 #include "protocol/api/encode.h"
 #include "protocol/api/handlers.h"
 #include "protocol/api/api.h"
@@ -234,6 +236,8 @@ static void on_counted(struct census_call *call)
     struct metrics m;
 
     collect(api_of(x), &m);
+    if (x->who && x->who->topic_count)
+        m.topics_max = 0; /* names of topics are not for it */
     m.cluster = api_cluster_read(api_of(x), &status);
     m.is_fenced_alone = !m.cluster && !status.may_act;
     m.fenced_alone = status.fenced;
@@ -248,6 +252,48 @@ static void on_cancel_wait(struct exchange *x)
     struct scrape *scrape = x->handler;
 
     queue_census_cancel(&scrape->call);
+}
+
+/* GET /v1/access: as whom the request acts, and what it may do. */
+
+static void add_words(struct buf *json, unsigned roles)
+{
+    for (unsigned role = 1; role <= ACCESS_ALL; role <<= 1)
+        if (roles & role) {
+            json_next(json);
+            json_put_text(json, "", bytes_of_text(access_role_word(role)));
+        }
+}
+
+static void add_topics(struct buf *json, const struct identity *who)
+{
+    if (!who || !who->topic_count)
+        json_put_text(json, "", BYTES("*"));
+    for (unsigned i = 0; who && i < who->topic_count; i++) {
+        json_next(json);
+        json_put_text(json, "", who->topics[i]);
+    }
+}
+
+void access_get(struct exchange *x)
+{
+    const struct identity *who = x->who;
+    struct buf json = BUF_INIT;
+
+    if (who)
+        json_put_text(&json, "{\"name\":", who->name);
+    else
+        buf_add_text(&json, "{\"name\":null");
+    buf_add_text(&json, ",\"roles\":[");
+    add_words(&json, who ? who->roles : ACCESS_ALL);
+    buf_add_text(&json, "],\"topics\":[");
+    add_topics(&json, who);
+    if (who && who->until_ms != INT64_MAX)
+        json_put_number(&json, "],\"until_ms\":", who->until_ms);
+    else
+        buf_add_text(&json, "],\"until_ms\":null");
+    buf_add_char(&json, '}');
+    exchange_reply_buf(x, 200, &json);
 }
 
 void metrics_get(struct exchange *x)

@@ -59,7 +59,8 @@ static struct bytes take_counts(struct page *page)
     const struct topic_count *rows = page->op.out.topics.rows;
 
     for (unsigned i = 0; i < page->op.out.topics.count; i++)
-        api_add_topic(page_next_row(page), rows[i].topic, &rows[i].stats);
+        if (exchange_has_topic(page->x, rows[i].topic))
+            api_add_topic(page_next_row(page), rows[i].topic, &rows[i].stats);
     return page->op.out.topics.next;
 }
 
@@ -74,8 +75,9 @@ static struct bytes take_owners(struct page *page)
     const struct topic_count *rows = page->op.out.topics.rows;
 
     for (unsigned i = 0; i < page->op.out.topics.count; i++)
-        api_add_owned_topic(page_next_row(page), page->op.bucket, &rows[i],
-                            queue_topic_preferred(api_of(page->x)->queue, rows[i].topic));
+        if (exchange_has_topic(page->x, rows[i].topic))
+            api_add_owned_topic(page_next_row(page), page->op.bucket, &rows[i],
+                                queue_topic_preferred(api_of(page->x)->queue, rows[i].topic));
     return page->op.out.topics.next;
 }
 
@@ -219,7 +221,7 @@ static struct bytes take(struct page *page)
         const struct settings_row *row = &op->out.settings.rows[i];
         int64_t until_ms = paused_until(row, op->now_ms);
 
-        if (row->settings.set || until_ms)
+        if ((row->settings.set || until_ms) && exchange_has_topic(page->x, row->topic))
             api_add_own_settings(page_next_row(page), row, until_ms);
     }
     return op->out.settings.next;

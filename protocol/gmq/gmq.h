@@ -13,10 +13,15 @@
 
 #include "protocol/conn/port.h"
 
+struct access;
+
 struct gmq_options {
     bool strict;         /* numbers as strings, and the rest of doc/gmq.md, "Strict mode" */
     int64_t pop_wait_ms; /* a Pop waits so long for a job */
     struct port_limits limits;
+    struct access
+        *access;    /* borrowed for the server's life; NULL: everybody may do everything */
+    const char *as; /* the identity of all clients, "": none; borrowed until gmq_reload */
 };
 
 /* Serves what connects to `listen_fd` (bound and listening), and owns it from now on. The

@@ -5,8 +5,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "node/queue/queue.h"
+#include "protocol/access/access.h"
+#include "protocol/access/role.h"
 #include "protocol/conn/peer.h"
 #include "protocol/gmq/codec.h"
 
@@ -135,6 +138,51 @@ static void on_pop_done(struct pop *pop)
         finish(r, pop->status);
 }
 
+/* ---- who asks ----
+ *
+ * gmq's clients cannot say who they are: all of a port act as one identity. */
+
+static const unsigned roles_for[] = {
+    [GMQ_PUSH] = ACCESS_PRODUCE, [GMQ_POP] = ACCESS_CONSUME, [GMQ_ACK] = ACCESS_CONSUME};
+
+static bool is_access_on(const struct gmq *g)
+{
+    return g->options.access && access_is_on(g->options.access);
+}
+
+static const struct identity *identity_of(const struct gmq *g)
+{
+    return access_of_name(g->options.access, bytes_of_text(g->options.as), clock_wall_ms());
+}
+
+static bool has_topics(const struct identity *who, const struct gmq_call *call)
+{
+    if (call->method == GMQ_PUSH)
+        return identity_has_topic(who, call->topic);
+    for (unsigned i = 0; call->method == GMQ_POP && i < call->topic_count; i++)
+        if (!identity_has_topic(who, call->topics[i]))
+            return false;
+    return true; /* the topic of an Ack is found first: is_ack_for() */
+}
+
+static bool is_allowed(const struct gmq *g, const struct gmq_call *call)
+{
+    const struct identity *who;
+
+    if (!is_access_on(g))
+        return true;
+    who = identity_of(g);
+    return who && (who->roles & roles_for[call->method]) && has_topics(who, call);
+}
+
+static bool is_ack_for(const struct id_ack *ack, struct bytes topic)
+{
+    const struct gmq *g = CONTAINER_OF(ack, struct request, asked.ack)->client->gmq;
+    const struct identity *who = is_access_on(g) ? identity_of(g) : NULL;
+
+    return !is_access_on(g) || (who && identity_has_topic(who, topic));
+}
+
 /* ---- to the queue ---- */
 
 static int64_t stored_ttr_ms(const struct gmq *g, int64_t ttr_ms)
@@ -194,6 +242,7 @@ static void submit_ack(struct gmq *g, struct request *r)
         .is_alone = is_alone(r),
         .holder = r->client->base.connection.number,
         .client = peer_name(&r->client->base.connection),
+        .is_for = is_ack_for,
         .on_done = on_ack_done,
     };
     queue_ack_by_id(g->port.queue, &r->asked.ack);
@@ -211,7 +260,7 @@ static void submit(struct gmq *g, struct request *r)
 
 /* ---- the client's requests ---- */
 
-static void refuse(struct gmq_client *client, const struct gmq_call *call)
+static void refuse(struct gmq_client *client, const struct gmq_call *call, enum status status)
 {
     struct gmq *g = client->gmq;
 
@@ -219,8 +268,17 @@ static void refuse(struct gmq_client *client, const struct gmq_call *call)
     if (call->refusal)
         gmq_reply_refusal(&g->reply, call, g->options.strict);
     else
-        gmq_reply_status(&g->reply, call, STATUS_SHUTTING_DOWN, g->options.strict);
+        gmq_reply_status(&g->reply, call, status, g->options.strict);
     send_reply(client);
+}
+
+static enum status judge(const struct gmq *g, const struct gmq_call *call)
+{
+    if (call->refusal)
+        return STATUS_BAD_REQUEST; /* in its own words */
+    if (g->port.is_stopping)
+        return STATUS_SHUTTING_DOWN;
+    return is_allowed(g, call) ? STATUS_OK : STATUS_FORBIDDEN;
 }
 
 /* Ends the connection: where the next request begins is unknown. */
@@ -234,17 +292,19 @@ static void take_request(struct gmq_client *client, struct bytes frame)
 {
     struct gmq *g = client->gmq;
     struct gmq_call call;
+    enum status status;
     bool is_json;
 
     g->port.stats.requests++;
     buf_add_bytes(&g->frame, frame);
     is_json = gmq_call_parse(&call, g->frame.at, g->frame.len);
-    if (is_json && !call.refusal && !g->port.is_stopping) {
+    status = is_json ? judge(g, &call) : STATUS_BAD_REQUEST;
+    if (status == STATUS_OK) {
         connection_begin(&client->base.connection);
         submit(g, request_new(client, &call));
     } else {
         if (is_json)
-            refuse(client, &call);
+            refuse(client, &call, status);
         else
             lose(client);
         gmq_call_fini(&call);

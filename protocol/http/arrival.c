@@ -16,6 +16,7 @@
  */
 #include <string.h>
 
+#include "protocol/http/admit.h"
 #include "protocol/http/asked.h"
 #include "protocol/http/message.h"
 #include "protocol/http/exchange.h"
@@ -48,7 +49,9 @@ static enum http_error judge(struct http_request *r)
         return HTTP_ERROR_STOPPING;
     if (!host_is_ours(r->exchange.head.host, h->options.hosts))
         return HTTP_ERROR_WRONG_HOST;
-    return !error && is_forgery(&r->exchange) ? HTTP_ERROR_FOREIGN : error;
+    if (!error && is_forgery(&r->exchange))
+        return HTTP_ERROR_FOREIGN;
+    return error ? error : admit(r);
 }
 
 static enum route_body wanted_body(const struct http_request *r)

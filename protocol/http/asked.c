@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "protocol/access/audit.h"
+#include "protocol/access/identity.h"
 #include "protocol/access/role.h"
 #include "protocol/http/exchange.h"
 #include "protocol/http/server.h"
@@ -42,7 +43,7 @@ bool asked_is_audited(const struct http_request *r)
 {
     const struct route *route = r->exchange.route;
 
-    return r->client->http->options.audit && route && (route->roles & ACCESS_AUDITED);
+    return r->client->http->options.audit && route && access_is_audited(route->roles);
 }
 
 void asked_note(struct http_request *r)
@@ -70,7 +71,8 @@ void asked_tell(struct http_request *r)
         return;
     if (!audit_write(
             h->options.audit,
-            &(struct audit_entry){.from = exchange_client(x),
+            &(struct audit_entry){.who = x->who ? x->who->name : BYTES(""),
+                                  .from = exchange_client(x),
                                   .operation = bytes_of_text(x->route->operation),
                                   .role = bytes_of_text(access_role_word(x->route->roles)),
                                   .topic = asked->topic,

@@ -4,8 +4,8 @@
  * test holds the three together.
  *
  * A word may stand in several rows: programs act on the word, people read the row's text. Only
- * the word "unknown" means that the operation may have happened. Every 503 says when to try
- * again.
+ * the word "unknown" means that the operation may have happened. Every 503 and 429 says
+ * when to try again.
  *
  * To add one: a line here, one in doc/errors.md and, when the word is new, one in openapi.yaml.
  */
@@ -29,6 +29,8 @@
     X(BAD_TOPIC,     400, "bad_topic",           "a topic is 1 to 200 characters of [A-Za-z0-9_.:/+;$()-], not starting with '-', and not '.' or '..'") \
     X(BAD_ID,        400, "bad_id",              "a job id is 1 to 200 printable ASCII characters without white space, and not '.' or '..'") \
     X(OUT_OF_RANGE,  400, "out_of_range",        "a number is out of its range")               \
+    X(UNAUTHORIZED,  401, "unauthorized",        "this takes a valid token: 'Authorization: Bearer TOKEN'") \
+    X(FORBIDDEN,     403, "forbidden",           "this identity may not do that")              \
     X(FOREIGN,       403, "forbidden_origin",    "a web page of somebody else asks (Origin, Sec-Fetch-Site)") \
     X(NO_PATH,       404, "no_such_path",        "there is nothing under this path")           \
     X(NOT_FOUND,     404, "not_found",           "no such job")                                \
@@ -42,6 +44,7 @@
     X(JOB_TOO_LARGE, 413, "too_large",           "the job's body is larger than limits.body_bytes") \
     X(EXPECTATION,   417, "expectation_failed",  "only 'Expect: 100-continue' is understood")  \
     X(WRONG_HOST,    421, "wrong_host",          "this node does not go by the name in 'Host' (http.hosts)") \
+    X(ATTEMPTS,      429, "too_many_attempts",   "too many wrong tokens from this address; try again later, with a right one") \
     X(HEAD,          431, "headers_too_large",   "more than 16 KiB, or 100 lines, of headers") \
     X(CODING,        501, "not_implemented",     "the only transfer coding understood is 'chunked'") \
     X(STORE_ERROR,   502, "store_error",         "the store refused the operation; nothing happened") \

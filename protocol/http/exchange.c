@@ -71,6 +71,7 @@ static const char *phrase_of(int code)
         {204, "No Content"},
         {302, "Found"},
         {400, "Bad Request"},
+        {401, "Unauthorized"},
         {403, "Forbidden"},
         {404, "Not Found"},
         {405, "Method Not Allowed"},
@@ -79,6 +80,7 @@ static const char *phrase_of(int code)
         {413, "Content Too Large"},
         {417, "Expectation Failed"},
         {421, "Misdirected Request"},
+        {429, "Too Many Requests"},
         {431, "Request Header Fields Too Large"},
         {501, "Not Implemented"},
         {502, "Bad Gateway"},
@@ -203,7 +205,7 @@ static void reply_error(struct exchange *x, enum http_error error, struct bytes 
     x->http->errors[error]++;
     x->error = http_error_row(error)->word;
     x->count = count;
-    if (code == 503)
+    if (code == 503 || code == 429)
         exchange_add_header(x, "Retry-After", "1");
     x->http->app->write_error(&json, error, message, count);
     exchange_reply_json(x, code, buf_bytes(&json));

@@ -18,6 +18,7 @@
 #include "protocol/http/message.h"
 
 struct delivery;
+struct identity;
 
 struct exchange {
     struct http *http;
@@ -35,7 +36,8 @@ struct exchange {
     int64_t count; /* of jobs that it changed, for the audit log; the handler's word, or
                     * HTTP_ERROR_NO_COUNT */
 
-    void *handler; /* see exchange_keep() */
+    struct identity *who; /* acts here; NULL: whoever it is may do everything */
+    void *handler;        /* see exchange_keep() */
 
     /* Wait no longer: the client has left or ended its side, or the node is stopping. Called
      * once at most, from the loop; may answer. NULL: there is no waiting. */
@@ -112,6 +114,13 @@ struct bytes exchange_client(struct exchange *x);
 
 /* The client's address, as peer.h counts clients. Lives until the reply. */
 struct bytes exchange_address(const struct exchange *x);
+
+/* ---- who asks: admit.c ---- */
+
+/* For handlers of what depends on it: may the client do what is for any of these roles? Is it
+ * for this topic? The route's own roles, and the topics in the path, were asked for before. */
+bool exchange_may(const struct exchange *x, unsigned roles);
+bool exchange_has_topic(const struct exchange *x, struct bytes topic);
 
 /* From method and path to handler, by the app's table. Private to http/. */
 

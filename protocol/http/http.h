@@ -7,6 +7,7 @@
  *   message.c   first line, headers, where the body ends, escapes, queries; pure
  *   exchange.c  one request and its reply, as handlers see it; from a path to its handler, by
  *               the app's table
+ *   admit.c     who asks, and may they
  *   asked.c     what was asked for, for the audit log
  *   errors.c    every error, as the wire says it
  */
@@ -21,6 +22,7 @@
 #include "protocol/conn/port.h"
 #include "protocol/http/errors.h"
 
+struct access;
 struct audit;
 struct exchange;
 
@@ -69,6 +71,8 @@ struct http_options {
     int64_t rate_min;        /* bytes a second of a body, where others need its room; 0: any */
     const char *hosts;       /* as message.h has it; borrowed until http_reload */
     struct audit *audit;     /* borrowed for the server's life; NULL: there is none */
+    struct access *access;   /* the same; NULL: everybody may do everything */
+    const char *as; /* the identity of requests without a token, "": none; as `hosts` */
 };
 
 struct http;

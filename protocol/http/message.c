@@ -429,14 +429,28 @@ static enum http_error take_request_id(struct bytes value, struct head *h)
     return HTTP_ERROR_NONE;
 }
 
+/* Two could be read in two ways. */
+static enum http_error take_authorization(struct bytes value, struct head *h)
+{
+    if (h->authorization.at)
+        return HTTP_ERROR_FIELD;
+    h->authorization = value;
+    return HTTP_ERROR_NONE;
+}
+
 static const struct field {
     struct bytes name;
     enum http_error (*take)(struct bytes value, struct head *h);
 } fields[] = {
-    {BYTES("Content-Length"), take_length},   {BYTES("Transfer-Encoding"), take_coding},
-    {BYTES("Connection"), take_connection},   {BYTES("Expect"), take_expect},
-    {BYTES("X-Request-Id"), take_request_id}, {BYTES("Host"), take_host},
-    {BYTES("Origin"), take_origin},           {BYTES("Sec-Fetch-Site"), take_fetch_site},
+    {BYTES("Content-Length"), take_length},
+    {BYTES("Transfer-Encoding"), take_coding},
+    {BYTES("Connection"), take_connection},
+    {BYTES("Expect"), take_expect},
+    {BYTES("X-Request-Id"), take_request_id},
+    {BYTES("Host"), take_host},
+    {BYTES("Origin"), take_origin},
+    {BYTES("Sec-Fetch-Site"), take_fetch_site},
+    {BYTES("Authorization"), take_authorization},
 };
 
 static enum http_error parse_field(struct bytes line, struct head *h)

@@ -65,12 +65,13 @@ struct head {
     bool has_length;
     bool is_chunked;
     struct bytes host; /* with its port, never empty; `at` is NULL: HTTP/1.0 without one */
-    struct bytes fetch_site; /* Sec-Fetch-Site: whose page asks, as the browser knows it */
-    bool has_origin;         /* a page asks, and not by a link */
-    bool is_old;             /* HTTP/1.0 */
-    bool is_kept_alive;      /* the client may send another request */
-    bool wants_close;        /* it has said that it will not */
-    bool expects_continue;   /* it waits for "100 Continue" before it sends the body */
+    struct bytes authorization; /* what it says; `at` is NULL: there is none */
+    struct bytes fetch_site;    /* Sec-Fetch-Site: whose page asks, as the browser knows it */
+    bool has_origin;            /* a page asks, and not by a link */
+    bool is_old;                /* HTTP/1.0 */
+    bool is_kept_alive;         /* the client may send another request */
+    bool wants_close;           /* it has said that it will not */
+    bool expects_continue;      /* it waits for "100 Continue" before it sends the body */
 };
 
 /* Looks for the end of the head: `*len` is its length with the empty line, 0: not there yet.

@@ -35,6 +35,8 @@
 
 #include "base/log.h"
 #include "protocol/conn/floating.h"
+#include "protocol/access/identity.h"
+#include "protocol/http/admit.h"
 #include "protocol/http/asked.h"
 #include "protocol/http/exchange.h"
 
@@ -129,6 +131,7 @@ static void request_end(struct http_request *r)
     buf_fini(&r->exchange.fields);
     free(r->exchange.handler);
     free(r->asked);
+    identity_drop(r->exchange.who);
     free(r);
 }
 
@@ -252,7 +255,12 @@ void http_request_refuse(struct http_request *r, enum http_error error)
     asked_note(r);
     if (error == HTTP_ERROR_METHOD)
         add_allowed(x);
-    if (error == HTTP_ERROR_NO_PATH && route_is_there_without_slash(x->http->app, x->head.path))
+    if (error == HTTP_ERROR_UNAUTHORIZED)
+        exchange_add_header(x, "WWW-Authenticate", "Bearer realm=\"dueq\"");
+    if (error == HTTP_ERROR_FORBIDDEN)
+        admit_reply_forbidden(r);
+    else if (error == HTTP_ERROR_NO_PATH &&
+             route_is_there_without_slash(x->http->app, x->head.path))
         exchange_reply_error_text(x, error, "%s; without the '/' at its end there is",
                                   http_error_row(error)->text);
     else

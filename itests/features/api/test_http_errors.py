@@ -18,7 +18,7 @@ from harness.redis_server import RedisServer
 from harness.wait import wait_until
 
 # These messages say what exactly is wrong, instead of the row's text.
-OWN_WORDS = {"BAD_REQUEST", "OUT_OF_RANGE", "NOT_READY"}
+OWN_WORDS = {"BAD_REQUEST", "OUT_OF_RANGE", "NOT_READY", "FORBIDDEN"}
 
 # After these the connection ends.
 FINAL = {"LINE_END", "REQUEST_LINE", "FIELD", "LENGTH", "CHUNK", "NO_HOST", "SLOW", "TOO_LARGE",
@@ -53,7 +53,7 @@ def test_an_error_is_told_as_the_table_says(row, node, make_node, tmp_path):
     error = reply.json["error"]
     assert (reply.status, error["code"]) == (row.status, row.code), error
     assert row.name in OWN_WORDS or error["message"] == row.text
-    assert ("retry-after" in reply.headers) == (row.status == 503)
+    assert ("retry-after" in reply.headers) == (row.status in (429, 503))
     assert (reply.headers.get("connection") == "close") == (row.name in FINAL)
 
 
@@ -116,6 +116,27 @@ by_request("JOB_TOO_LARGE", "POST", JOBS, {"body": "x" * ((1 << 20) + 1)})
 
 
 # ---- what depends on a setting ----
+
+
+def with_token(name, times, *headers):
+    """Of a node that knows one identity, which may look and has no token."""
+    def go(stage):
+        file = stage.directory / "identities"
+        file.write_text("guest inspect\n")
+        file.chmod(0o600)
+        node = stage.node(access__file=file, http__as="guest" if name == "FORBIDDEN" else "")
+        for _ in range(times):
+            with RawHttp(node.http_port) as connection:
+                connection.request("DELETE", JOB, b"", "".join(headers))
+                reply = connection.reply()
+        return "DELETE", JOB, reply
+
+    ways[name] = go
+
+
+with_token("UNAUTHORIZED", 1)
+with_token("FORBIDDEN", 1)
+with_token("ATTEMPTS", 30, "Authorization: Bearer wrong\r\n")
 
 
 def way(name):

@@ -51,7 +51,8 @@ def options_of_page(text):
 def test_help_names_every_command_and_option_and_exit_code():
     text = help_of()
     assert re.findall(r"^  ([a-z]+) {2,}[a-z]", text, re.MULTILINE) == COMMANDS
-    assert {"--url URL", "--timeout DURATION", "--json", "--help", "--version"} == set(
+    assert {"--url URL", "--token-file FILE", "--timeout DURATION", "--json", "--help",
+            "--version"} == set(
         options_of(text))
     assert re.findall(r"^  (\d)  ", text, re.MULTILINE) == list("012345")
     assert ctl.ok("help").text == text and ctl.ok("-h").text == text
@@ -82,7 +83,8 @@ def test_the_way_shown_is_that_of_the_command_if_there_is_one():
 
 def test_an_option_cut_too_short_shows_what_it_may_be():
     complaint = ctl("push", "t", "--t", "1s").complaint
-    assert complaint.startswith("dueqctl: push: '--t' may be several: --ttr, --ttl, --timeout\n")
+    assert complaint.startswith("dueqctl: push: '--t' may be several: --ttr, --ttl, --token-file, "
+                                "--timeout\n")
     complaint = ctl("push", "t", "--del=1", "x").complaint
     assert complaint.startswith("dueqctl: --delay: '1' is not a duration")
     assert ctl("--ur").complaint.startswith("dueqctl: option '--ur' needs a value\n")
@@ -153,7 +155,8 @@ def test_completion_offers_what_the_help_has():
     offered, rest = completes("")
     assert list(offered) == COMMANDS and rest == ":"
     assert all(f"{name} {summary}" in re.sub(" +", " ", text) for name, summary in offered.items())
-    assert list(completes("-")[0]) == ["--version", "--url", "--timeout", "--json", "--help"]
+    assert list(completes("-")[0]) == ["--version", "--url", "--token-file", "--timeout", "--json",
+                                         "--help"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -169,6 +169,23 @@ static void only_the_topic_that_was_asked_for_is_told(void **state)
     assert_int_equal(w.follow.missed, 0);
 }
 
+static bool begins_with_w(const struct follow *follow, struct bytes topic)
+{
+    return topic.at[0] == 'w';
+}
+
+static void only_topics_that_the_follower_may_see_are_told(void **state)
+{
+    struct follower w = {.follow.is_for = begins_with_w};
+
+    follow(&w, 1000);
+    hand_over("other", "1");
+    assert_int_equal(w.done, 0);
+    hand_over("wanted", "2");
+    assert_int_equal(w.count, 1);
+    assert_string_equal(w.ids[0], "2");
+}
+
 static void all_who_follow_see_the_same(void **state)
 {
     struct follower v = {0}, w = {0};
@@ -373,6 +390,7 @@ int main(void)
         WITH_ACTIVE(what_was_returned_is_not_told),
         WITH_ACTIVE(one_who_goes_on_misses_nothing_and_sees_nothing_twice),
         WITH_ACTIVE(only_the_topic_that_was_asked_for_is_told),
+        WITH_ACTIVE(only_topics_that_the_follower_may_see_are_told),
         WITH_ACTIVE(all_who_follow_see_the_same),
         WITH_ACTIVE(a_job_that_comes_again_says_how_often_it_came_before),
         WITH_ACTIVE(a_long_name_of_a_client_is_cut_off),

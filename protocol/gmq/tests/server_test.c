@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "protocol/access/access.h"
 #include "protocol/gmq/tests/server_fixture.h"
 
 /* ---- the main job ---- */
@@ -309,6 +310,94 @@ static void speaks_exactly_like_gmq_when_strict(void **state)
     leave(&c);
 }
 
+/* ---- identities ---- */
+
+#define MAY_NOT \
+    "\"forbidden: the identity that this port gives to its clients may not do that\"}\n"
+
+static void become(struct fixture *f, struct access *access, const char *as)
+{
+    f->options.access = access;
+    f->options.as = as;
+    gmq_reload(f->gmq, &f->options);
+}
+
+static struct access *some_identities(void)
+{
+    struct access *access = access_new();
+    struct buf why = BUF_INIT;
+
+    assert_int_equal(access_take(access,
+                                 BYTES("all all\npusher produce\npopper consume\n"
+                                       "looker inspect\nshop produce,consume topics=t\n"),
+                                 &why),
+                     STATUS_OK);
+    return access;
+}
+
+static void all_clients_act_as_the_ports_identity(void **state)
+{
+    struct access *access = some_identities();
+    struct client c = connect_client(*state);
+
+    become(*state, access, "pusher");
+    say(&c, PUSH("a", "t", ""));
+    expect(&c, PUSHED);
+    say(&c, POP("\"t\""));
+    expect(&c, "{\"id\":2,\"result\":null,\"error\":" MAY_NOT);
+    say(&c, ACK("a"));
+    expect(&c, "{\"id\":3,\"result\":null,\"error\":" MAY_NOT);
+    become(*state, access, "popper");
+    say(&c, PUSH("b", "t", ""));
+    expect(&c, "{\"id\":1,\"result\":null,\"error\":" MAY_NOT);
+    say(&c, POP("\"t\""));
+    expect(&c, POPPED("a", "t", "0", "0"));
+    for (unsigned i = 0; i < 3; i++) {
+        static const char *const others[] = {"looker", "", "unknown"};
+
+        become(*state, access, others[i]);
+        say(&c, PUSH("b", "t", ""));
+        expect(&c, "{\"id\":1,\"result\":null,\"error\":" MAY_NOT);
+    }
+    leave(&c);
+    become(*state, NULL, "");
+    access_free(access);
+}
+
+static void a_port_for_some_topics_reaches_no_others(void **state)
+{
+    struct access *access = some_identities();
+    struct client c = connect_client(*state), d = connect_client(*state);
+
+    become(*state, access, "all");
+    say(&c, PUSH("a", "other", ",\"TTR\":60"));
+    expect(&c, PUSHED);
+    say(&c, POP("\"other\""));
+    expect(&c, POPPED("a", "other", "60", "0"));
+    become(*state, access, "shop");
+    say(&d, PUSH("b", "other", ""));
+    expect(&d, "{\"id\":1,\"result\":null,\"error\":" MAY_NOT);
+    say(&d, POP("\"t\",\"other\""));
+    expect(&d, "{\"id\":2,\"result\":null,\"error\":" MAY_NOT);
+    say(&d, ACK("a")); /* as if there were no such job */
+    expect(&d, "{\"id\":3,\"result\":null,\"error\":\"not_found: no such job\"}\n");
+    say(&c, ACK("a"));
+    expect(&c, "{\"id\":3,\"result\":null,\"error\":\"not_found: no such job\"}\n");
+    say(&d, PUSH("a", "t", ",\"TTR\":60"));
+    expect(&d, PUSHED);
+    say(&d, POP("\"t\""));
+    expect(&d, POPPED("a", "t", "60", "0"));
+    say(&d, ACK("a"));
+    expect(&d, ACKED);
+    become(*state, access, "all");
+    say(&c, ACK("a"));
+    expect(&c, ACKED);
+    leave(&c);
+    leave(&d);
+    become(*state, NULL, "");
+    access_free(access);
+}
+
 #define gmq_test(name) cmocka_unit_test_setup_teardown(name, fixture_up, fixture_down)
 
 int main(void)
@@ -330,6 +419,8 @@ int main(void)
         gmq_test(refuses_a_body_that_is_too_large_and_goes_on),
         gmq_test(skips_a_request_that_cannot_fit_and_goes_on),
         gmq_test(takes_a_body_of_the_full_size_however_it_is_escaped),
+        gmq_test(all_clients_act_as_the_ports_identity),
+        gmq_test(a_port_for_some_topics_reaches_no_others),
         cmocka_unit_test_setup_teardown(speaks_exactly_like_gmq_when_strict, fixture_up_strict,
                                         fixture_down),
     };

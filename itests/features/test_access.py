@@ -1,0 +1,330 @@
+"""Who may do what, once a node knows identities: every operation by every role, with a pattern of
+topics and without; the file of identities, its mistakes and its changes; dueqctl with a token."""
+
+import hashlib
+import json
+import os
+import re
+import signal
+import urllib.request
+
+import pytest
+
+from harness.dueqctl import DONE, REFUSED, USAGE, Dueqctl
+from harness.gmq import GmqError
+from harness.http_raw import RawHttp
+from harness.http_tables import contract_in_source
+from harness.node import Node
+from harness.openapi import METHODS
+from harness.refused import said_by
+from harness.wait import wait_until
+
+ROLES = ["produce", "consume", "inspect", "operate", "admin"]
+# What a request needs so that its path is looked at, and nothing else of it matters.
+BODIES = {"push": b'{"body": ""}', "ackAll": b'{"leases": []}', "setSettings": b"{}",
+          "pause": b"{}"}
+
+
+def line(name, roles, token=None, **members):
+    words = [name, roles, *(f"{key}={value}" for key, value in members.items())]
+    if token:
+        words.append("token=" + hashlib.sha256(token.encode()).hexdigest())
+    return " ".join(words) + "\n"
+
+
+def identities():
+    """For each role one for all topics and one for those that begin with "in"."""
+    return "".join(line(role, role, f"{role}-token") +
+                   line(f"{role}-in", role, f"{role}-in-token", topics="in*") for role in ROLES)
+
+
+@pytest.fixture(scope="module", name="guarded")
+def guarded_node(tmp_path_factory, request):
+    directory = tmp_path_factory.mktemp("guarded")
+    file = directory / "identities"
+    file.write_text("# for the tests\n" + identities())
+    file.chmod(0o600)
+    node = Node(directory, {"access.file": file})
+    request.node.dueq_nodes = [node]
+    try:
+        yield node.start()
+        node.stop()
+    finally:
+        node.destroy()
+
+
+def ask(node, method, target, token=None, body=b"", headers=""):
+    if token is not None:
+        headers += f"Authorization: Bearer {token}\r\n"
+    with RawHttp(node.http_port) as raw:
+        raw.request(method, target, body, headers)
+        return raw.reply()
+
+
+def operations():
+    """(method, path, operationId, roles) of all that the API describes."""
+    for path, item in contract_in_source().document["paths"].items():
+        for method in sorted(set(METHODS) & item.keys()):
+            roles = item[method].get("x-roles", [])
+            yield (method.upper(), path, item[method]["operationId"],
+                   ROLES if roles == ["all"] else roles)
+
+
+def target_of(path, topic):
+    return re.sub(r"{\w+}", "1", re.sub(r"{topics?}", topic, path))
+
+
+# ---- the table ----
+
+@pytest.mark.parametrize("method, path, name, roles", list(operations()),
+                         ids=[row[2] for row in operations()])
+def test_an_operation_is_for_its_roles_and_for_nobody_else(guarded, method, path, name, roles):
+    """What an allowed request then comes to (no such job, no cluster here) does not matter."""
+    contract = contract_in_source()
+
+    def code_of(token, topic):
+        target = target_of(path, topic)
+        reply = ask(guarded, method, target, token, BODIES.get(name, b""))
+        contract.check_reply(method, target, reply.status, reply.pairs, reply.body)
+        is_error = reply.status >= 400
+        return reply.json["error"]["code"] if is_error else str(reply.status)
+
+    refusals = {"unauthorized", "forbidden"}
+    if not roles:
+        assert code_of(None, "in") not in refusals
+        return
+    assert code_of(None, "in") == "unauthorized"
+    assert code_of("no-token-of-this-node", "in") in ("unauthorized", "too_many_attempts")
+    for role in ROLES:
+        may, has_topic = role in roles, "{topic" in path
+        assert (code_of(f"{role}-token", "out") in refusals) == (not may), role
+        assert (code_of(f"{role}-in-token", "in-1") in refusals) == (not may), role
+        expected = not may or has_topic
+        assert (code_of(f"{role}-in-token", "out") == "forbidden") == expected, role
+
+
+def test_the_table_has_every_role_and_every_path():
+    rows = list(operations())
+    assert len(rows) > 35
+    assert {role for *_, roles in rows for role in roles} == set(ROLES)
+    assert {path for _, path, _, roles in rows if not roles} == {
+        "/", "/v1", "/v1/", "/v1/openapi.yaml", "/health/live", "/health/ready",
+        "/health/leader", "/health/standby"} & {path for _, path, _, _ in rows}
+
+
+GMQ_CALLS = {"Push": ("produce", lambda client, topic: client.push(topic, "1")),
+             "Pop": ("consume", lambda client, topic: client.pop(topic)),
+             "Ack": ("consume", lambda client, topic: client.ack("1"))}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_gmqs_clients_act_as_the_identity_of_their_port(make_node, tmp_path, role):
+    file = tmp_path / "identities"
+    file.write_text(identities())
+    file.chmod(0o600)
+    node = make_node({"access.file": file, "gmq.as": f"{role}-in", "gmq.pop_wait": "0s"}).start()
+    for method, (needed, call) in GMQ_CALLS.items():
+        for topic in ("in-1", "out"):
+            error = gmq_error(node, call, topic)
+            is_refused = needed != role or (topic == "out" and method != "Ack")
+            assert error.startswith("forbidden:") == is_refused, (method, topic, error)
+
+
+def gmq_error(node, call, topic):
+    try:
+        call(node.php_client(), topic)
+    except GmqError as error:
+        return str(error)
+    return ""
+
+
+# ---- what a role sees ----
+
+def test_lists_and_deliveries_leave_out_what_is_not_for_the_identity(guarded):
+    for topic in ("in-list", "out-list"):
+        assert ask(guarded, "POST", f"/v1/topics/{topic}/jobs", "produce-token",
+                   b'{"id": "1", "body": "b", "ttr_ms": 60000}').status in (201, 409)
+        assert ask(guarded, "POST", f"/v1/topics/{topic}/pause", "operate-token",
+                   b"{}").status == 200
+    for target in ("/v1/topics?limit=1000", "/v1/settings?limit=1000"):
+        def names(token, target=target):
+            page = ask(guarded, "GET", target, token).json
+            return {row["topic"] for row in page["topics"]}
+
+        assert {"in-list", "out-list"} <= names("inspect-token")
+        assert names("inspect-in-token") >= {"in-list"}
+        assert all(name.startswith("in") for name in names("inspect-in-token"))
+    for topic in ("in-list", "out-list"):
+        assert ask(guarded, "POST", f"/v1/topics/{topic}/resume", "operate-token").status == 200
+    after = ask(guarded, "GET", "/v1/deliveries", "inspect-token").json["next"]
+    for topic in ("out-list", "in-list"):
+        assert ask(guarded, "POST", f"/v1/topics/{topic}/pop?wait_ms=10000",
+                   "consume-token").json["jobs"]
+    def seen(token):
+        page = ask(guarded, "GET", f"/v1/deliveries?after={after}&wait_ms=20000", token).json
+        return [row["topic"] for row in page["deliveries"]]
+
+    wait_until(lambda: seen("inspect-token") == ["out-list", "in-list"], "both were told")
+    assert seen("inspect-in-token") == ["in-list"]
+
+
+def test_metrics_name_no_topics_to_an_identity_with_topics(guarded):
+    assert ask(guarded, "POST", "/v1/topics/in-metrics/jobs", "produce-token",
+               b'{"body": "b"}').status == 201
+    wait_until(lambda: b'topic="in-metrics"' in ask(guarded, "GET", "/metrics",
+                                                   "inspect-token").body, "it is counted")
+    page = ask(guarded, "GET", "/metrics", "inspect-in-token").body
+    assert b'topic="in-' not in page and b'topic="*"' in page
+
+
+def test_a_look_shows_no_body(guarded):
+    assert ask(guarded, "POST", "/v1/topics/in-look/jobs", "produce-token",
+               b'{"id": "7", "body": "secret words"}').status == 201
+    for role in ("produce", "consume"):
+        job = ask(guarded, "GET", "/v1/topics/in-look/jobs/7", f"{role}-in-token").json
+        assert job["body"] == "secret words"
+    reply = ask(guarded, "GET", "/v1/topics/in-look/jobs/7", "inspect-token")
+    assert b"secret" not in reply.body and reply.json["body_bytes"] == 12
+
+
+# ---- clients ----
+
+def test_clients_of_the_standard_library_and_dueqctl(guarded, tmp_path):
+    request = urllib.request.Request(f"http://127.0.0.1:{guarded.http_port}/v1/access",
+                                     headers={"Authorization": "Bearer operate-in-token"})
+    with urllib.request.urlopen(request, timeout=30) as reply:
+        assert json.load(reply) == {"name": "operate-in", "roles": ["operate"],
+                                    "topics": ["in*"], "until_ms": None}
+    token = tmp_path / "token"
+    token.write_text("inspect-token\n")
+    token.chmod(0o600)
+    url = f"http://127.0.0.1:{guarded.http_port}"
+    ctl = Dueqctl(url)
+    refused = ctl("topics")
+    assert refused.code == REFUSED and "--token-file" in refused.complaint
+    assert ctl("topics", "--token-file", token).code == DONE
+    assert ctl("token", "check", "--token-file", token, "--json").json()["name"] == "inspect"
+    assert ctl("pause", "in-1", "--token-file", token).code == REFUSED
+    token.chmod(0o644)
+    refused = ctl("topics", "--token-file", token)
+    assert refused.code == USAGE and "chmod o-r" in refused.complaint
+    token.chmod(0o600)
+    token.write_text("two words\n")
+    assert "there is no token" in ctl("topics", "--token-file", token).complaint
+    assert ctl("topics", "--token-file", tmp_path / "none").code == USAGE
+
+
+def test_the_token_is_nowhere_in_the_process_list_or_the_log(guarded):
+    assert ask(guarded, "GET", "/v1/topics", "inspect-token").status == 200
+    assert "inspect-token" not in guarded.output()
+    for pid in (guarded.warden_pid, guarded.worker_pid):
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            assert b"-token" not in file.read()
+
+
+# ---- the file, over time ----
+
+def test_a_token_is_made_takes_over_and_is_revoked_while_clients_go_on(make_node, tmp_path):
+    file = tmp_path / "identities"
+    ctl = Dueqctl(None)
+
+    def make(*words):
+        made = ctl("token", "new", *words, "--file", file)
+        assert made.code == DONE, made.complaint
+        return made.text.strip()
+
+    first = make("shop", "--roles", "produce", "--topics", "orders")
+    ops = make("ops", "--roles", "all")
+    assert file.stat().st_mode & 0o007 == 0
+    assert first not in file.read_text() and ops not in file.read_text()
+    node = make_node({"access.file": file}).start()
+
+    def status(token, target="/v1/topics/orders/jobs"):
+        return ask(node, "POST", target, token, b'{"body": ""}').status
+
+    def reload_until(condition, what):
+        node.process.signal(signal.SIGHUP)
+        wait_until(condition, what)
+
+    assert status(first) == 201
+    second = make("shop")
+    reload_until(lambda: status(second) == 201, "the second token is known")
+    assert status(first) == 201
+    assert ctl("token", "revoke", "shop", "--old", "--file", file).code == DONE
+    reload_until(lambda: status(first) in (401, 429), "the first token is gone")
+    assert status(second) == 201
+    assert status(second, "/v1/topics/other/jobs") == 403
+    rows = ctl("token", "list", "--file", file, "--json").json()["identities"]
+    assert [(row["name"], row["tokens"]) for row in rows] == [("shop", 1), ("ops", 1)]
+    assert ctl("token", "revoke", "shop", "--file", file).code == DONE
+    reload_until(lambda: status(second) in (401, 429), "nobody is shop any more")
+    assert status(ops) == 201
+
+
+def test_a_bad_file_at_a_reload_leaves_the_identities_and_says_so(make_node, tmp_path):
+    file = tmp_path / "identities"
+    file.write_text(line("ops", "all", "t"))
+    file.chmod(0o600)
+    node = make_node({"access.file": file}).start()
+    file.write_text(line("ops", "all", "t") + "eve everything\n")
+    node.process.signal(signal.SIGHUP)
+    wait_until(lambda: "line 2: roles are produce, consume, inspect, operate, admin, with commas "
+                       "between, or all; the identities of before hold" in node.output(),
+               "the log says so")
+    assert ask(node, "GET", "/v1/topics", "t").status == 200
+    assert ask(node, "GET", "/v1/topics").status == 401
+
+
+def test_a_worker_that_finds_a_bad_file_lets_nobody_in(make_node, tmp_path):
+    """A node must not open because its file broke."""
+    file = tmp_path / "identities"
+    file.write_text(line("ops", "all", "t"))
+    file.chmod(0o600)
+    node = make_node({"access.file": file}).start()
+    file.unlink()
+    worker = node.worker_pid
+    node.kill("worker")
+    wait_until(lambda: node.worker_pid not in (None, worker), "the warden has a new worker")
+    node.wait_ready()
+    assert ask(node, "GET", "/v1/topics", "t").status == 401
+    file.write_text(line("ops", "all", "t"))
+    file.chmod(0o600)
+    node.process.signal(signal.SIGHUP)
+    wait_until(lambda: ask(node, "GET", "/v1/topics", "t").status == 200, "it is mended")
+
+
+@pytest.mark.parametrize("mode, text, said", [
+    (0o602, line("a", "all"), "others may write it; chmod o-w"),
+    (0o600, "a\n", "line 1: roles are"),
+    (0o600, line("a", "all") + line("a", "all"), "there are two identities a"),
+    (None, "", "cannot open it: No such file or directory"),
+])
+def test_a_node_does_not_start_with_a_file_that_is_wrong(make_node, tmp_path, mode, text, said):
+    file = tmp_path / "identities"
+    if mode is not None:
+        file.write_text(text)
+        file.chmod(mode)
+    assert f"access.file: {file}: " in said_by(make_node({"access.file": file}))
+    assert said in said_by(make_node({"access.file": file}))
+
+
+def test_a_file_that_all_may_read_is_warned_of(make_node, tmp_path):
+    file = tmp_path / "identities"
+    file.write_text(line("a", "all", "t"))
+    file.chmod(0o644)
+    node = make_node({"access.file": file}).start()
+    assert "everybody on this machine may read it (mode 0644): chmod o-r" in node.output()
+    assert ask(node, "GET", "/v1/topics", "t").status == 200
+
+
+def test_operators_have_names_in_the_audit_log(make_node, tmp_path):
+    file, log = tmp_path / "identities", tmp_path / "audit"
+    file.write_text(line("ops", "operate", "o") + line("shop", "produce", "s"))
+    file.chmod(0o600)
+    node = make_node({"access.file": file, "log.audit": log}).start()
+    for token in ("o", "s", None, "wrong"):
+        ask(node, "POST", "/v1/topics/t/resume", token)
+    entries = [json.loads(row) for row in log.read_text().splitlines()]
+    assert [(row["who"], row["status"]) for row in entries] == [
+        ("ops", 200), ("shop", 403), (None, 401), (None, 401)]
+    assert os.path.getsize(log) and "Bearer" not in log.read_text()

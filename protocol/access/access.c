@@ -1,0 +1,288 @@
+#include "protocol/access/access.h"
+
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/encoding.h"
+
+#define TOKEN_BYTES 32
+#define SALT_BYTES  32
+
+/* Addresses share counters; that of an address with many wrong tokens may be another one's,
+ * too, which matters only to a client whose tokens are wrong. */
+#define COUNTERS   1024
+#define ATTEMPT_MS 1000
+
+/* A token's hash, hashed again with the salt: its order says nothing about the first hash. */
+struct key {
+    unsigned char mixed[TOKEN_HASH_BYTES];
+    struct identity *identity;
+};
+
+struct known {
+    struct identity **identities; /* in the order of their names */
+    struct key *keys;             /* in the order of `mixed` */
+    unsigned count, key_count;
+};
+
+struct access {
+    struct known known;
+    bool is_closed;
+    EVP_MD *sha256;
+    EVP_MD_CTX *hashing;
+    unsigned char salt[SALT_BYTES];
+    int64_t free_mono_ms[COUNTERS]; /* when the last wrong token is forgiven */
+};
+
+/* ---- hashes ---- */
+
+void access_hash(struct bytes token, unsigned char hash[TOKEN_HASH_BYTES])
+{
+    if (!EVP_Digest(token.len ? token.at : "", token.len, hash, NULL, EVP_sha256(), NULL))
+        abort();
+}
+
+/* SHA-256 of `front` and `back`. */
+static void hash_both(const struct access *a, struct bytes front, struct bytes back,
+                      unsigned char to[TOKEN_HASH_BYTES])
+{
+    if (!EVP_DigestInit_ex2(a->hashing, a->sha256, NULL) ||
+        !EVP_DigestUpdate(a->hashing, front.at, front.len) ||
+        !EVP_DigestUpdate(a->hashing, back.at, back.len) ||
+        !EVP_DigestFinal_ex(a->hashing, to, NULL))
+        abort();
+}
+
+static void mix(const struct access *a, const unsigned char *hash, unsigned char *mixed)
+{
+    hash_both(a, bytes_of((const char *)a->salt, SALT_BYTES),
+              bytes_of((const char *)hash, TOKEN_HASH_BYTES), mixed);
+}
+
+void access_make_token(struct buf *to)
+{
+    unsigned char random[TOKEN_BYTES];
+    size_t begin = to->len;
+
+    if (RAND_bytes(random, sizeof(random)) != 1)
+        abort();
+    buf_add_text(to, "dq_");
+    base64_add(to, bytes_of((const char *)random, sizeof(random)));
+    for (size_t i = begin; i < to->len; i++)
+        to->at[i] = to->at[i] == '+' ? '-' : to->at[i] == '/' ? '_' : to->at[i];
+    while (to->at[to->len - 1] == '=')
+        to->len--;
+}
+
+/* ---- the beginning and the end ---- */
+
+struct access *access_new(void)
+{
+    struct access *a = must(calloc(1, sizeof(*a)));
+
+    a->sha256 = must(EVP_MD_fetch(NULL, "SHA256", NULL));
+    a->hashing = must(EVP_MD_CTX_new());
+    if (RAND_bytes(a->salt, sizeof(a->salt)) != 1)
+        abort();
+    return a;
+}
+
+static void forget(struct known *known)
+{
+    for (unsigned i = 0; i < known->count; i++)
+        identity_drop(known->identities[i]);
+    free(known->identities);
+    free(known->keys);
+    *known = (struct known){0};
+}
+
+void access_free(struct access *a)
+{
+    if (!a)
+        return;
+    forget(&a->known);
+    EVP_MD_CTX_free(a->hashing);
+    EVP_MD_free(a->sha256);
+    free(a);
+}
+
+bool access_is_on(const struct access *a)
+{
+    return a->known.count || a->is_closed;
+}
+
+void access_close(struct access *a)
+{
+    forget(&a->known);
+    a->is_closed = true;
+}
+
+/* ---- taking them ---- */
+
+static struct bytes next_line(struct bytes *rest)
+{
+    const char *end = memchr(rest->at, '\n', rest->len);
+    size_t len = end ? (size_t)(end - rest->at) : rest->len;
+    struct bytes line = bytes_of(rest->at, len);
+
+    *rest = bytes_of(rest->at + len + (end != NULL), rest->len - len - (end != NULL));
+    if (len && line.at[len - 1] == '\r')
+        line.len--;
+    return line;
+}
+
+static bool says_nothing(struct bytes line)
+{
+    size_t i = 0;
+
+    while (i < line.len && (line.at[i] == ' ' || line.at[i] == '\t'))
+        i++;
+    return i == line.len || line.at[i] == '#';
+}
+
+static bool refuse(struct buf *why, unsigned line, const char *text)
+{
+    buf_printf(why, "line %u: %s", line, text);
+    return false;
+}
+
+static bool read_lines(struct known *known, struct bytes text, struct buf *why)
+{
+    known->identities = must(calloc(ACCESS_IDENTITIES_MAX, sizeof(*known->identities)));
+    for (unsigned number = 1; text.len; number++) {
+        struct bytes line = next_line(&text);
+        const char *wrong;
+
+        if (says_nothing(line))
+            continue;
+        if (known->count == ACCESS_IDENTITIES_MAX)
+            return refuse(why, number, "more than 1000 identities");
+        known->identities[known->count] = identity_parse(line, &wrong);
+        if (!known->identities[known->count])
+            return refuse(why, number, wrong);
+        known->count++;
+    }
+    return true;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return bytes_compare((*(struct identity *const *)a)->name,
+                         (*(struct identity *const *)b)->name);
+}
+
+static int by_mixed(const void *a, const void *b)
+{
+    return memcmp(((const struct key *)a)->mixed, ((const struct key *)b)->mixed,
+                  TOKEN_HASH_BYTES);
+}
+
+static void make_keys(const struct access *a, struct known *known)
+{
+    known->keys =
+        must(calloc((size_t)known->count * IDENTITY_TOKENS_MAX + 1, sizeof(*known->keys)));
+    for (unsigned i = 0; i < known->count; i++)
+        for (unsigned k = 0; k < known->identities[i]->token_count; k++) {
+            struct key *key = &known->keys[known->key_count++];
+
+            key->identity = known->identities[i];
+            mix(a, key->identity->tokens[k], key->mixed);
+        }
+    qsort(known->keys, known->key_count, sizeof(*known->keys), by_mixed);
+}
+
+/* Each name and each token is of one identity. */
+static bool are_unique(const struct known *known, struct buf *why)
+{
+    for (unsigned i = 1; i < known->count; i++)
+        if (by_name(&known->identities[i - 1], &known->identities[i]) == 0) {
+            buf_printf(why, "there are two identities %.*s",
+                       BYTES_ARG(known->identities[i]->name));
+            return false;
+        }
+    for (unsigned i = 1; i < known->key_count; i++)
+        if (by_mixed(&known->keys[i - 1], &known->keys[i]) == 0) {
+            buf_printf(why, "%.*s has a token twice, or that of %.*s",
+                       BYTES_ARG(known->keys[i].identity->name),
+                       BYTES_ARG(known->keys[i - 1].identity->name));
+            return false;
+        }
+    return true;
+}
+
+enum status access_take(struct access *a, struct bytes text, struct buf *why)
+{
+    struct known fresh = {0};
+    bool is_good = read_lines(&fresh, text, why);
+
+    if (is_good) {
+        qsort(fresh.identities, fresh.count, sizeof(struct identity *), by_name);
+        make_keys(a, &fresh);
+        is_good = are_unique(&fresh, why);
+    }
+    forget(is_good ? &a->known : &fresh);
+    if (!is_good)
+        return STATUS_BAD_CONFIG;
+    a->known = fresh;
+    a->is_closed = false;
+    return STATUS_OK;
+}
+
+/* ---- finding one ---- */
+
+static struct identity *unless_over(struct identity *identity, int64_t now_ms)
+{
+    return now_ms < identity->until_ms ? identity : NULL;
+}
+
+struct identity *access_of_token(const struct access *a, struct bytes token, int64_t now_ms)
+{
+    unsigned char hash[TOKEN_HASH_BYTES];
+    struct key wanted;
+    const struct key *found;
+
+    hash_both(a, bytes_of("", 0), token.len ? token : BYTES(""), hash);
+    mix(a, hash, wanted.mixed);
+    found = a->known.key_count
+                ? bsearch(&wanted, a->known.keys, a->known.key_count, sizeof(wanted), by_mixed)
+                : NULL;
+    return found ? unless_over(found->identity, now_ms) : NULL;
+}
+
+struct identity *access_of_name(const struct access *a, struct bytes name, int64_t now_ms)
+{
+    for (unsigned low = 0, high = a->known.count; low < high;) {
+        unsigned middle = low + (high - low) / 2;
+        int order = bytes_compare(a->known.identities[middle]->name, name);
+
+        if (order == 0)
+            return unless_over(a->known.identities[middle], now_ms);
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* ---- wrong tokens ---- */
+
+bool access_is_attempt_too_many(struct access *a, struct bytes address, int64_t now_mono_ms)
+{
+    unsigned char mixed[TOKEN_HASH_BYTES];
+    unsigned slot;
+    int64_t *free_mono_ms;
+
+    hash_both(a, bytes_of((const char *)a->salt, SALT_BYTES), address.len ? address : BYTES(""),
+              mixed);
+    slot = (unsigned)(mixed[0] << 8 | mixed[1]) % COUNTERS;
+    free_mono_ms = &a->free_mono_ms[slot];
+    if (*free_mono_ms < now_mono_ms)
+        *free_mono_ms = now_mono_ms;
+    if (*free_mono_ms + ATTEMPT_MS > now_mono_ms + (int64_t)ACCESS_ATTEMPTS * ATTEMPT_MS)
+        return true;
+    *free_mono_ms += ATTEMPT_MS;
+    return false;
+}

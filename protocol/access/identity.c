@@ -1,0 +1,247 @@
+#include "protocol/access/identity.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "protocol/access/role.h"
+
+#define UNTIL_FORM  "%Y-%m-%dT%H:%M:%SZ"
+#define UNTIL_BYTES 20
+
+/* ---- a line in parts ---- */
+
+/* Takes the part in front of the first `c`, and drops that `c`; without one, takes all. */
+static struct bytes cut(struct bytes *rest, char c)
+{
+    const char *at = rest->len ? memchr(rest->at, c, rest->len) : NULL;
+    size_t len = at ? (size_t)(at - rest->at) : rest->len;
+    struct bytes part = bytes_of(rest->at, len);
+
+    *rest = bytes_of(rest->at + len + (at != NULL), rest->len - len - (at != NULL));
+    return part;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* The next word; empty at the end. */
+static struct bytes next_word(struct bytes *rest)
+{
+    size_t begin = 0, end;
+    struct bytes word;
+
+    while (begin < rest->len && is_blank(rest->at[begin]))
+        begin++;
+    for (end = begin; end < rest->len && !is_blank(rest->at[end]);)
+        end++;
+    word = bytes_of(rest->at + begin, end - begin);
+    *rest = bytes_of(rest->at + end, rest->len - end);
+    return word;
+}
+
+static bool is_letter_or_digit(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+static bool is_name(struct bytes text)
+{
+    if (text.len == 0 || text.len > IDENTITY_NAME_MAX)
+        return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (!is_letter_or_digit(text.at[i]) && !memchr("_.-", text.at[i], 3))
+            return false;
+    return true;
+}
+
+/* A '*' is only at the end. Of which bytes a topic consists is not asked here. */
+static bool is_pattern(struct bytes text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.at[i] <= ' ' || text.at[i] > '~' || (text.at[i] == '*' && i + 1 < text.len))
+            return false;
+    return text.len > 0;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool read_hash(struct bytes hex, unsigned char *hash)
+{
+    if (hex.len != (size_t)2 * TOKEN_HASH_BYTES)
+        return false;
+    for (size_t i = 0; i < TOKEN_HASH_BYTES; i++) {
+        int high = hex_digit(hex.at[2 * i]), low = hex_digit(hex.at[2 * i + 1]);
+
+        if (high < 0 || low < 0)
+            return false;
+        hash[i] = (unsigned char)(high << 4 | low);
+    }
+    return true;
+}
+
+/* ---- the members; each returns NULL, or what is wrong ---- */
+
+static const char *take_topics(struct identity *identity, struct bytes value)
+{
+    do {
+        struct bytes pattern = cut(&value, ',');
+
+        if (!is_pattern(pattern))
+            return "topics: each is a topic, or its first letters and a '*'";
+        if (identity->topic_count == IDENTITY_TOPICS_MAX)
+            return "topics: more than 64";
+        identity->topics[identity->topic_count++] = pattern;
+    } while (value.len);
+    return NULL;
+}
+
+static size_t print_until(char *to, int64_t until_ms)
+{
+    time_t until = (time_t)(until_ms / 1000);
+    struct tm parts;
+
+    return strftime(to, UNTIL_BYTES + 1, UNTIL_FORM, gmtime_r(&until, &parts));
+}
+
+/* A time that is written in another way than it is printed is none: there is no 30 February. */
+static const char *take_until(struct identity *identity, struct bytes value)
+{
+    char text[UNTIL_BYTES + 1] = "", again[UNTIL_BYTES + 1] = "-";
+    struct tm parts = {0};
+
+    if (value.len == UNTIL_BYTES)
+        memcpy(text, value.at, UNTIL_BYTES);
+    if (strptime(text, UNTIL_FORM, &parts)) {
+        identity->until_ms = (int64_t)timegm(&parts) * 1000;
+        print_until(again, identity->until_ms);
+    }
+    return strcmp(text, again) ? "until: a time is written 2027-01-31T00:00:00Z" : NULL;
+}
+
+static const char *take_token(struct identity *identity, struct bytes value)
+{
+    do {
+        if (identity->token_count == IDENTITY_TOKENS_MAX)
+            return "token: more than two";
+        if (!read_hash(cut(&value, ','), identity->tokens[identity->token_count++]))
+            return "token: the SHA-256 of a token is 64 digits of 0-9a-f";
+    } while (value.len);
+    return NULL;
+}
+
+static const struct {
+    const char *name;
+    const char *(*take)(struct identity *identity, struct bytes value);
+} members[] = {{"topics", take_topics}, {"until", take_until}, {"token", take_token}};
+
+#define MEMBERS (sizeof(members) / sizeof(*members))
+
+static const char *take_member(struct identity *identity, struct bytes word, unsigned *given)
+{
+    struct bytes name = cut(&word, '=');
+
+    for (unsigned i = 0; i < MEMBERS; i++) {
+        if (!bytes_equal(name, bytes_of_text(members[i].name)))
+            continue;
+        if (*given & 1u << i)
+            return "a member is given twice";
+        *given |= 1u << i;
+        return members[i].take(identity, word);
+    }
+    return "behind name and roles stand topics=..., until=... and token=... only";
+}
+
+static const char *take_line(struct identity *identity, struct bytes rest)
+{
+    const char *why = NULL;
+    unsigned given = 0;
+    struct bytes word;
+
+    identity->name = next_word(&rest);
+    if (!is_name(identity->name))
+        return "a name is 1 to 64 of [A-Za-z0-9_.-]";
+    identity->roles = access_roles_read(next_word(&rest));
+    if (!identity->roles)
+        return "roles are produce, consume, inspect, operate, admin, with commas between, or "
+               "all";
+    while (!why && (word = next_word(&rest)).len)
+        why = take_member(identity, word, &given);
+    return why;
+}
+
+struct identity *identity_parse(struct bytes line, const char **why)
+{
+    struct identity *identity;
+
+    if (line.len > IDENTITY_LINE_MAX) {
+        *why = "the line is longer than 16 KiB";
+        return NULL;
+    }
+    identity = must(calloc(1, sizeof(*identity) + line.len));
+    if (line.len)
+        memcpy(identity->text, line.at, line.len);
+    identity->users = 1;
+    identity->until_ms = INT64_MAX;
+    *why = take_line(identity, bytes_of(identity->text, line.len));
+    if (!*why)
+        return identity;
+    identity_drop(identity);
+    return NULL;
+}
+
+void identity_print(struct buf *to, const struct identity *identity)
+{
+    char text[UNTIL_BYTES + 1];
+
+    buf_printf(to, "%.*s ", BYTES_ARG(identity->name));
+    access_roles_print(to, identity->roles);
+    for (unsigned i = 0; i < identity->topic_count; i++)
+        buf_printf(to, "%s%.*s", i ? "," : " topics=", BYTES_ARG(identity->topics[i]));
+    if (identity->until_ms != INT64_MAX && print_until(text, identity->until_ms))
+        buf_printf(to, " until=%s", text);
+    for (unsigned i = 0; i < identity->token_count; i++) {
+        buf_add_text(to, i ? "," : " token=");
+        for (unsigned k = 0; k < TOKEN_HASH_BYTES; k++)
+            buf_printf(to, "%02x", identity->tokens[i][k]);
+    }
+}
+
+/* ---- in use ---- */
+
+struct identity *identity_use(struct identity *identity)
+{
+    if (identity)
+        identity->users++;
+    return identity;
+}
+
+void identity_drop(struct identity *identity)
+{
+    if (identity && --identity->users == 0)
+        free(identity);
+}
+
+static bool has(struct bytes pattern, struct bytes topic)
+{
+    size_t front = pattern.len - 1;
+
+    if (pattern.at[front] != '*')
+        return bytes_equal(pattern, topic);
+    return topic.len >= front && memcmp(topic.at, pattern.at, front) == 0;
+}
+
+bool identity_has_topic(const struct identity *identity, struct bytes topic)
+{
+    for (unsigned i = 0; i < identity->topic_count; i++)
+        if (has(identity->topics[i], topic))
+            return true;
+    return identity->topic_count == 0;
+}

@@ -1,0 +1,57 @@
+/* Identities: who somebody is, and what this one may do. Pure.
+ *
+ * An identity is a line of text, wherever it is kept:
+ *
+ *   shop produce,consume topics=orders,mail.* until=2027-01-01T00:00:00Z token=SHA256[,SHA256]
+ *
+ *   name     1 to 64 of [A-Za-z0-9_.-]
+ *   roles    with commas between; "all" is every role
+ *   topics   exact, or with a '*' at the end, which spans '/'; left out: every topic
+ *   until    from this second on the identity is nobody any more; UTC; left out: for ever
+ *   token    the SHA-256 of a token, 64 hexadecimal digits. Two, so that a new token can take
+ *            the place of an old one without a moment in which neither holds
+ *
+ * The line holds no token, only its hash: 32 random bytes cannot be found from their hash.
+ */
+#ifndef DUEQ_PROTOCOL_ACCESS_IDENTITY_H
+#define DUEQ_PROTOCOL_ACCESS_IDENTITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/bytes.h"
+
+#define IDENTITY_NAME_MAX   64
+#define IDENTITY_TOPICS_MAX 64
+#define IDENTITY_TOKENS_MAX 2
+#define IDENTITY_LINE_MAX   16384
+#define TOKEN_HASH_BYTES    32
+
+struct identity {
+    unsigned users; /* as identity_use() counts them */
+    unsigned roles; /* a set of enum access_role; never empty */
+    unsigned topic_count;
+    unsigned token_count;
+    int64_t until_ms; /* Unix time; INT64_MAX: for ever */
+    struct bytes name;
+    struct bytes topics[IDENTITY_TOPICS_MAX]; /* patterns; none: every topic */
+    unsigned char tokens[IDENTITY_TOKENS_MAX][TOKEN_HASH_BYTES];
+    char text[]; /* what name and topics borrow from */
+};
+
+/* A new identity from its line, with one user: the caller. NULL: `*why` says what is wrong, for
+ * people; static. */
+struct identity *identity_parse(struct bytes line, const char **why);
+
+/* Adds its line, without an end of line. */
+void identity_print(struct buf *to, const struct identity *identity);
+
+/* One user more, or one less; with the last one it is freed. NULL is fine in both. */
+struct identity *identity_use(struct identity *identity);
+void identity_drop(struct identity *identity);
+
+/* Do its patterns have this topic? */
+bool identity_has_topic(const struct identity *identity, struct bytes topic);
+
+#endif

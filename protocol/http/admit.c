@@ -1,0 +1,119 @@
+#include "protocol/http/admit.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "protocol/access/access.h"
+#include "protocol/access/role.h"
+#include "protocol/http/exchange.h"
+#include "protocol/http/server.h"
+
+#define SCHEME "Bearer "
+
+static bool is_access_on(const struct http *h)
+{
+    return h->options.access && access_is_on(h->options.access);
+}
+
+/* ---- the identity ---- */
+
+/* Empty: it is no such header. */
+static struct bytes token_in(struct bytes authorization)
+{
+    size_t front = sizeof(SCHEME) - 1;
+
+    if (authorization.len <= front || strncasecmp(authorization.at, SCHEME, front) != 0)
+        return BYTES("");
+    while (front < authorization.len && authorization.at[front] == ' ')
+        front++;
+    return bytes_of(authorization.at + front, authorization.len - front);
+}
+
+static enum http_error refuse_token(struct http_request *r)
+{
+    struct http *h = r->client->http;
+    bool is_too_many = access_is_attempt_too_many(
+        h->options.access, exchange_address(&r->exchange), timers_now(&h->port.loop->timers));
+
+    return is_too_many ? HTTP_ERROR_ATTEMPTS : HTTP_ERROR_UNAUTHORIZED;
+}
+
+/* A wrong token does not fall back to the identity of those without one: it is a mistake. */
+static enum http_error identify(struct http_request *r)
+{
+    const struct http_options *options = &r->client->http->options;
+    struct bytes given = r->exchange.head.authorization;
+    struct identity *who;
+
+    if (given.at)
+        who = access_of_token(options->access, token_in(given), clock_wall_ms());
+    else
+        who = access_of_name(options->access, bytes_of_text(options->as), clock_wall_ms());
+    r->exchange.who = identity_use(who);
+    if (who)
+        return HTTP_ERROR_NONE;
+    return given.at ? refuse_token(r) : HTTP_ERROR_UNAUTHORIZED;
+}
+
+/* ---- roles and topics ---- */
+
+/* The topics in the path: one, or several with commas between. They are still escaped, and
+ * their handler unescapes them in place. */
+static bool has_topics_of_path(const struct exchange *x)
+{
+    char room[HEAD_MAX_BYTES];
+    struct bytes names = bytes_of(room, x->topic.len);
+
+    if (!x->topic.len || !x->who->topic_count)
+        return true;
+    memcpy(room, x->topic.at, x->topic.len);
+    if (!url_unescape(&names))
+        return false;
+    while (names.len)
+        if (!identity_has_topic(x->who, url_cut(&names, ',')))
+            return false;
+    return true;
+}
+
+enum http_error admit(struct http_request *r)
+{
+    struct exchange *x = &r->exchange;
+    enum http_error error;
+
+    if (!x->route->roles || !is_access_on(r->client->http))
+        return HTTP_ERROR_NONE;
+    error = identify(r);
+    if (error)
+        return error;
+    return exchange_may(x, x->route->roles) && has_topics_of_path(x) ? HTTP_ERROR_NONE
+                                                                     : HTTP_ERROR_FORBIDDEN;
+}
+
+void admit_reply_forbidden(struct http_request *r)
+{
+    struct exchange *x = &r->exchange;
+    struct buf roles = BUF_INIT;
+
+    access_roles_print(&roles, x->route->roles);
+    if (exchange_may(x, x->route->roles))
+        exchange_reply_error_text(x, HTTP_ERROR_FORBIDDEN, "%.*s is not for this topic",
+                                  BYTES_ARG(x->who->name));
+    else
+        exchange_reply_error_text(x, HTTP_ERROR_FORBIDDEN, "this takes the role %s; %.*s %s",
+                                  buf_text(&roles), BYTES_ARG(x->who->name),
+                                  "does not have it");
+    buf_fini(&roles);
+}
+
+/* ---- for handlers ---- */
+
+bool exchange_may(const struct exchange *x, unsigned roles)
+{
+    return !x->who || (x->who->roles & roles);
+}
+
+bool exchange_has_topic(const struct exchange *x, struct bytes topic)
+{
+    return !x->who || identity_has_topic(x->who, topic);
+}

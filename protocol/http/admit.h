@@ -1,0 +1,21 @@
+/* Who asks, and may they? Decided with the head, before the body is read. Private to http/.
+ *
+ * The identity of a request, its roles and its topics are those of protocol/access/; the roles
+ * that a path is for are in the app's table.
+ */
+#ifndef DUEQ_PROTOCOL_HTTP_ADMIT_H
+#define DUEQ_PROTOCOL_HTTP_ADMIT_H
+
+#include "protocol/http/errors.h"
+
+struct http_request;
+
+/* NONE: it may; its identity is in the exchange. UNAUTHORIZED, ATTEMPTS: it has no valid token.
+ * FORBIDDEN: its identity is not for this, and is in the exchange. For a request with a
+ * route. */
+enum http_error admit(struct http_request *r);
+
+/* Answers with FORBIDDEN, and says what is missing; nothing about what exists. */
+void admit_reply_forbidden(struct http_request *r);
+
+#endif
