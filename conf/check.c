@@ -234,6 +234,15 @@ static void allow_appendfsync_when_embedded(struct conf_draft *d)
                        "is for the embedded Redis only; another one has its own redis.conf");
 }
 
+static void want_a_password_for_the_user(struct conf_draft *d)
+{
+    if (*d->conf->store.user && kind_of(d) == ADDRESS_EMBEDDED)
+        check_complain(d, "store.user",
+                       "the embedded Redis has no users: only this node can reach it");
+    else if (*d->conf->store.user && !*d->conf->store.password)
+        check_complain(d, "store.user", "needs a password: store.password_file");
+}
+
 #define MEMORY_MIN (16u << 20)
 
 /* The file, or where it is not there yet its directory, and then its name. */
@@ -308,6 +317,8 @@ static void wait_for_replicas_within_a_command(struct conf_draft *d)
 
 static const struct check_rule rules[] = {
     {allow_appendfsync_when_embedded, {"store.redis", "store.appendfsync"}},
+    {want_a_password_for_the_user,
+     {"store.redis", "store.user", "store.password", "store.password_file"}},
     {keep_the_logs_apart, {"log.file", "log.audit"}},
     {want_enough_memory, {"store.redis", "store.memory"}},
     {allow_no_replicas_when_embedded, {"store.redis", "store.min_replicas"}},

@@ -145,6 +145,7 @@ struct conf {
     } log;
     struct {
         struct conf_address redis; /* all but OFF; SENTINELS, CLUSTER: the text alone */
+        char *user;                /* "": Redis's default user */
         char *password;            /* "": none; password_file has been read into it */
         char *password_file;
         char *sentinel_password; /* the same */

@@ -62,6 +62,8 @@ const struct conf_key conf_keys[] = {
 
     {"store.redis", &kind_redis, AT(store.redis), "embedded",
      .help = "where the jobs live; embedded: a private redis-server"},
+    {"store.user", &kind_name, AT(store.user), "", 0, 64,
+     .help = "whom Redis takes the nodes for (ACL); empty: its default user"},
     SECRET("store.password", store.password, 4096,
            "of Redis; better ${REDIS_PASSWORD} than in the file",
            "a file that holds the password, not readable by all")

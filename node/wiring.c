@@ -35,6 +35,7 @@ struct redis_store_options wiring_store_options(const struct conf *conf, const c
     struct redis_store_options options = redis_store_defaults();
 
     options.address = address;
+    options.user = conf->store.user;
     options.password = conf->store.password;
     options.prefix = conf->store.prefix;
     options.buckets = conf->store.buckets;

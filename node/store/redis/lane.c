@@ -277,6 +277,7 @@ static struct redis_link *make_link(struct redis_lane *l, struct loop *loop,
     struct redis_link_options options = {
         .name = "command link",
         .address = *address,
+        .user = l->options->user,
         .password = l->options->password,
         .timeout_ms = l->options->command_timeout_ms,
         .backoff_max_ms = l->options->reconnect_ms,
@@ -297,6 +298,7 @@ static struct redis_link *make_link(struct redis_lane *l, struct loop *loop,
 static struct redis_replicas *make_replicas(struct redis_lane *l, struct loop *loop)
 {
     struct redis_replicas_options options = {
+        .user = l->options->user,
         .password = l->options->password,
         .min_replicas = l->options->min_replicas,
         .patience_ms = l->options->replica_timeout_ms,

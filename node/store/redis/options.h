@@ -14,6 +14,7 @@
 struct redis_store_options {
     const char *address;  /* "unix:/path", "host", "host:port", "[v6]:port",
                            * "sentinel://MASTER@host:port,...", "cluster://host:port,..." */
+    const char *user;     /* NULL or "": Redis's default user */
     const char *password; /* NULL or "": none */
     const char *prefix;   /* of all keys: 1 to 32 of [A-Za-z0-9_.-] */
     unsigned buckets;     /* 1 to 128 */

@@ -309,6 +309,7 @@ static struct redis_wakeups *make_wakeups(struct redis_store *s)
     static const struct redis_address nowhere;
     struct redis_wakeups_options wakeups = {
         .address = s->follow ? *redis_follow_address(s->follow) : nowhere,
+        .user = s->options.user,
         .password = s->options.password,
         .prefix = s->options.prefix,
         .timeout_ms = s->options.command_timeout_ms,

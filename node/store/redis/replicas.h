@@ -29,7 +29,8 @@
 #define REDIS_REPLICAS_CALM_MS 10000
 
 struct redis_replicas_options {
-    const char *password;  /* NULL or "": none */
+    const char *user;      /* as in redis_store_options */
+    const char *password;  /* the same */
     unsigned min_replicas; /* 1 or more */
     int64_t patience_ms;   /* 1 or more: the longest wait */
     int64_t timeout_ms;    /* to connect, and of a command; a WAIT has patience_ms more */
@@ -50,7 +51,7 @@ struct replica_wait {
 
 struct redis_replicas;
 
-/* The password is borrowed until redis_replicas_free(). */
+/* User and password are borrowed until redis_replicas_free(). */
 struct redis_replicas *redis_replicas_new(struct loop *loop,
                                           const struct redis_replicas_options *options);
 void redis_replicas_free(struct redis_replicas *r); /* stopped or never started; NULL is fine */

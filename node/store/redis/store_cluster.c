@@ -254,6 +254,7 @@ enum status redis_store_make_map(struct redis_store *s)
 {
     struct redis_cluster_map_options options = {
         .address = s->options.address,
+        .user = s->options.user,
         .password = s->options.password,
         .prefix = s->options.prefix,
         .buckets = s->options.buckets,

@@ -337,6 +337,7 @@ struct redis_wakeups *redis_wakeups_new(struct loop *loop,
     struct redis_link_options link = {
         .name = "wake-up link",
         .address = options->address,
+        .user = options->user,
         .password = options->password,
         .timeout_ms = options->timeout_ms,
         .backoff_max_ms = options->backoff_max_ms,

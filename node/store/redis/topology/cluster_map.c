@@ -398,7 +398,7 @@ struct redis_cluster_map *redis_cluster_map_new(struct loop *loop,
     timer_init(&m->timer, on_timer);
     events.arg = m;
     redis_target_init(&m->target, loop, &seeds.list[0], on_found);
-    redis_conn_init(&m->conn, loop, options->password,
+    redis_conn_init(&m->conn, loop, options->user, options->password,
                     options->timeout_ms < TIMEOUT_MS ? options->timeout_ms : TIMEOUT_MS,
                     &events);
     return m;

@@ -79,6 +79,7 @@ enum status redis_seeds_parse(const char *text, struct redis_seeds *seeds) MUST_
 
 struct redis_cluster_map_options {
     const char *address; /* "cluster://host:port,host:port" */
+    const char *user;
     const char *password;
     const char *prefix; /* for the slot of <prefix>:meta */
     unsigned buckets;

@@ -365,11 +365,12 @@ static void on_auth(struct redis_call *call, const redisReply *reply)
 
 static void authenticate(struct redis_conn *c)
 {
-    const char *argv[] = {"AUTH", c->password};
-    size_t lens[] = {4, strlen(c->password)};
+    bool has_user = c->user && *c->user;
+    const char *argv[] = {"AUTH", has_user ? c->user : c->password, c->password};
+    size_t lens[] = {4, strlen(argv[1]), strlen(c->password)};
 
     c->auth.on_reply = on_auth;
-    redis_conn_send(c, &c->auth, 2, argv, lens);
+    redis_conn_send(c, &c->auth, has_user ? 3 : 2, argv, lens);
 }
 
 static void begin(struct redis_conn *c)
@@ -568,11 +569,13 @@ static void on_timer(struct timer *timer)
 
 /* ---- for the owner ---- */
 
-void redis_conn_init(struct redis_conn *c, struct loop *loop, const char *password,
-                     int64_t timeout_ms, const struct redis_conn_events *events)
+void redis_conn_init(struct redis_conn *c, struct loop *loop, const char *user,
+                     const char *password, int64_t timeout_ms,
+                     const struct redis_conn_events *events)
 {
     *c = (struct redis_conn){.events = *events,
                              .loop = loop,
+                             .user = user,
                              .password = password,
                              .timeout_ms = timeout_ms,
                              .fd = -1,

@@ -95,6 +95,7 @@ struct redis_conn_events {
 struct redis_conn {
     struct redis_conn_events events;
     struct loop *loop;
+    const char *user;
     const char *password;
     int64_t timeout_ms;
     struct redis_flight flight;
@@ -122,9 +123,11 @@ struct redis_conn {
     bool is_late;       /* given up because an answer was late */
 };
 
-/* The password (NULL or "": no AUTH) is borrowed for the connection's life. */
-void redis_conn_init(struct redis_conn *c, struct loop *loop, const char *password,
-                     int64_t timeout_ms, const struct redis_conn_events *events);
+/* The password (NULL or "": no AUTH) and the user (NULL or "": Redis's default user) are
+ * borrowed for the connection's life. */
+void redis_conn_init(struct redis_conn *c, struct loop *loop, const char *user,
+                     const char *password, int64_t timeout_ms,
+                     const struct redis_conn_events *events);
 void redis_conn_fini(struct redis_conn *c); /* closed, or lost, and its calls failed */
 
 /* Begins to connect, to a numeric address (a name would block the loop) or a path; on_open or

@@ -360,7 +360,8 @@ struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_opt
     l->backoff.max_ms = options->backoff_max_ms;
     redis_backoff_reset(&l->backoff);
     redis_target_init(&l->target, loop, &options->address, on_found);
-    redis_conn_init(&l->conn, loop, options->password, options->timeout_ms, &events);
+    redis_conn_init(&l->conn, loop, options->user, options->password, options->timeout_ms,
+                    &events);
     timer_init(&l->timer, on_timer);
     return l;
 }

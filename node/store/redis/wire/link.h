@@ -67,6 +67,7 @@ struct redis_link_options {
     const char *name;             /* for the log */
     bool is_quiet;                /* does not log why it is closed */
     struct redis_address address; /* host "": not known, redis_link_aim() says it */
+    const char *user;             /* NULL or "": the default user */
     const char *password;         /* NULL or "": no AUTH */
     int64_t timeout_ms;           /* to connect; to answer a call */
     int64_t backoff_max_ms;

@@ -89,7 +89,7 @@ static void what_is_written_is_not_kept_while_more_comes(void **state)
     int listener = listen_at(&address), fd;
 
     alarm(PATIENCE_S);
-    redis_conn_init(&c, loop, NULL, TIMEOUT_MS, &events);
+    redis_conn_init(&c, loop, NULL, NULL, TIMEOUT_MS, &events);
     redis_conn_open(&c, &address);
     while (!is_open)
         event_base_loop(loop->base, EVLOOP_ONCE);
@@ -144,7 +144,7 @@ static void what_was_answered_before_the_end_is_taken_though_writing_fails(void 
     assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
     assert_int_equal(listen(listener, 1), 0);
     alarm(PATIENCE_S);
-    redis_conn_init(&c, loop, NULL, TIMEOUT_MS, &events);
+    redis_conn_init(&c, loop, NULL, NULL, TIMEOUT_MS, &events);
     redis_conn_open(&c, &address);
     while (!words.is_open)
         event_base_loop(loop->base, EVLOOP_ONCE);
