@@ -43,8 +43,7 @@
     X(NOT_RESERVED, "not_reserved", "the job is not reserved")                                 \
     X(NOT_OWNER, "not_owner", "the lease has expired; the job belongs to another hand-over")   \
     X(WRONG_STATE, "wrong_state", "the job is not in a state from which this is done")         \
-    X(FORBIDDEN, "forbidden",                                                                  \
-      "the identity that this port gives to its clients may not do that")                      \
+    X(FORBIDDEN, "forbidden", "this client may not do that")                                   \
     X(FENCED, "fenced", "another leader is known to the store; nothing happened")              \
     X(CANCELLED, "cancelled", "the caller gave up")                                            \
     X(SHUTTING_DOWN, "shutting_down", "the node is stopping")                                  \

@@ -118,7 +118,7 @@ enum status file_read(const char *path, const struct file_limits *limits, struct
     else if (about.st_mode & limits->forbidden)
         buf_printf(why, "its mode is %04o: others may %s", (unsigned)about.st_mode & 07777,
                    about.st_mode & limits->forbidden & S_IROTH ? "read it; chmod o-r"
-                                                               : "write it; chmod o-w");
+                                                               : "write it; chmod go-w");
     else if (!(ok = read_all(fd, limits->bytes_max, to)) && errno == EFBIG)
         buf_printf(why, "it is larger than %zu bytes", limits->bytes_max);
     else if (!ok)

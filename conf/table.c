@@ -103,12 +103,12 @@ const struct conf_key conf_keys[] = {
 #define X(name, word, fallback, text, ...) \
     {word ".listen", &kind_listen, AT(listen[PORT_##name]), fallback, .help = text}, \
     {word ".as", &kind_name, AT(as[PORT_##name]), "", 0, 64, .is_reloadable = true, \
-     .help = "whom clients without a token act as, once there are identities"}, __VA_ARGS__
+     .help = "with access.file: the identity of clients without a token"}, __VA_ARGS__
     CONF_PORT_LIST(X)
 #undef X
 
     {"access.file", &kind_text, AT(access.file), "", 0, PATH_BYTES,
-     .is_reloadable = true, .help = "identities: who may do what; reread on SIGHUP; empty: all may all"},
+     .is_reloadable = true, .help = "identities and what they may do; reread on SIGHUP; empty: no limits"},
 
     {"limits.body_bytes", &kind_size, AT(limits.body_bytes), "1MiB", 1, MIB(64),
      .is_reloadable = true, .help = "the largest body of a job"},

@@ -199,17 +199,19 @@ void wiring_store_address(const struct conf *conf, const char *socket, struct bu
 enum status wiring_read_access(struct access *access, const struct conf *conf, struct buf *why)
 {
     struct file_limits limits = {
-        .bytes_max = ACCESS_FILE_MAX_BYTES, .forbidden = S_IWOTH, .is_regular = true};
+        .bytes_max = ACCESS_FILE_MAX_BYTES, .forbidden = S_IWGRP | S_IWOTH, .is_regular = true};
     struct buf text = BUF_INIT;
     enum status status = STATUS_OK;
     struct stat about;
 
-    if (*conf->access.file)
-        status = file_read(conf->access.file, &limits, &text, why);
+    if (!*conf->access.file) {
+        access_turn_off(access);
+        return STATUS_OK;
+    }
+    status = file_read(conf->access.file, &limits, &text, why);
     if (status == STATUS_OK)
         status = access_take(access, buf_bytes(&text), why);
-    if (status == STATUS_OK && *conf->access.file && !stat(conf->access.file, &about) &&
-        (about.st_mode & S_IROTH))
+    if (status == STATUS_OK && !stat(conf->access.file, &about) && (about.st_mode & S_IROTH))
         buf_printf(why, "everybody on this machine may read it (mode %04o): chmod o-r",
                    (unsigned)about.st_mode & 07777);
     buf_fini(&text);

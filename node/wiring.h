@@ -49,7 +49,7 @@ struct wiring_ports {
     struct access *access;
 };
 
-/* Reads access.file; without one everybody may do everything. BAD_CONFIG: `why` says what is
+/* Reads access.file; without one access is off. BAD_CONFIG: `why` says what is
  * wrong, for operators, and nothing has changed. A file that others may read is good, but is
  * warned of: `why` is not empty then. */
 enum status wiring_read_access(struct access *access, const struct conf *conf,

@@ -283,6 +283,22 @@ static void on_term(int number, short what, void *arg)
     stop(w, "the warden asks for it", EXIT_SUCCESS);
 }
 
+static bool is_loopback(const struct conf_address *address)
+{
+    return !strncmp(address->host, "127.", 4) || !strcmp(address->host, "::1") ||
+           !strcmp(address->host, "localhost");
+}
+
+static void warn_of_everybody(const struct worker *w)
+{
+    for (unsigned i = 0; i < w->port_count; i++)
+        if (!is_loopback(&w->conf->listen[w->which[i]]))
+            LOG_WARN("app",
+                     "%s.listen is open to other machines, and there are no identities "
+                     "(access.file): whoever reaches it may do everything",
+                     conf_port_word(w->which[i]));
+}
+
 /* Clients of a port whose identity is unknown may do nothing: the operator wants to know. */
 static void warn_of_nobody(const struct worker *w)
 {
@@ -294,28 +310,42 @@ static void warn_of_nobody(const struct worker *w)
         if (!access_of_name(w->access, bytes_of_text(as), clock_wall_ms()))
             LOG_WARN("app", "%s.as: %s%s%s: requests without a token are refused",
                      conf_port_word(w->which[i]), *as ? "access.file has no identity " : "",
-                     *as ? as : "no identity is given", *as ? ", or its time is over" : "");
+                     *as ? as : "no identity is given", *as ? ", or it has expired" : "");
     }
 }
 
-/* A file that cannot be used leaves the identities of before; where there were none yet, nobody
- * may do anything: a node must not open because its file broke. */
+static void tell_access(const struct worker *w, const struct buf *warning)
+{
+    if (warning->len)
+        LOG_WARN("app", "access.file: %s: %.*s", w->conf->access.file,
+                 BYTES_ARG(buf_bytes(warning)));
+    if (!access_is_on(w->access)) {
+        warn_of_everybody(w);
+        return;
+    }
+    LOG_INFO("app", "access.file: %s: %u identities", w->conf->access.file,
+             access_count(w->access));
+    warn_of_nobody(w);
+}
+
+/* A file that cannot be used changes nothing. A worker that has just started knows nothing yet:
+ * it refuses everybody, because a node must not open because its file broke. */
 static void read_access(struct worker *w, bool is_first)
 {
-    struct buf why = BUF_INIT;
-    bool is_good = wiring_read_access(w->access, w->conf, &why) == STATUS_OK;
+    struct buf why = BUF_INIT, ignored = BUF_INIT;
 
-    if (!is_good && is_first)
-        access_close(w->access);
-    if (!is_good)
+    if (wiring_read_access(w->access, w->conf, &why) == STATUS_OK) {
+        tell_access(w, &why);
+    } else {
+        if (is_first && access_take(w->access, BYTES(""), &ignored) != STATUS_OK)
+            abort();
         LOG_ERROR("app", "access.file: %s: %s; %s", w->conf->access.file, buf_text(&why),
-                  is_first ? "all requests that need a role are refused until it is mended"
-                           : "the identities of before hold");
-    else if (why.len)
-        LOG_WARN("app", "access.file: %s: %s", w->conf->access.file, buf_text(&why));
-    if (is_good && access_is_on(w->access))
-        warn_of_nobody(w);
+                  is_first                  ? "all requests that need a role are refused"
+                  : access_is_on(w->access) ? "the identities of before hold"
+                                            : "everybody may do everything, as before");
+    }
     buf_fini(&why);
+    buf_fini(&ignored);
 }
 
 static void on_hup(int number, short what, void *arg)

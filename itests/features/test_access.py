@@ -6,11 +6,12 @@ import json
 import os
 import re
 import signal
+import threading
 import urllib.request
 
 import pytest
 
-from harness.dueqctl import DONE, REFUSED, USAGE, Dueqctl
+from harness.dueqctl import DONE, REFUSED, UNKNOWN, USAGE, Dueqctl
 from harness.gmq import GmqError
 from harness.http_raw import RawHttp
 from harness.http_tables import contract_in_source
@@ -93,8 +94,8 @@ def test_an_operation_is_for_its_roles_and_for_nobody_else(guarded, method, path
     if not roles:
         assert code_of(None, "in") not in refusals
         return
-    assert code_of(None, "in") == "unauthorized"
-    assert code_of("no-token-of-this-node", "in") in ("unauthorized", "too_many_attempts")
+    for token in (None, "no-token-of-this-node"):
+        assert code_of(token, "in") in ("unauthorized", "too_many_attempts")
     for role in ROLES:
         may, has_topic = role in roles, "{topic" in path
         assert (code_of(f"{role}-token", "out") in refusals) == (not may), role
@@ -177,7 +178,7 @@ def test_metrics_name_no_topics_to_an_identity_with_topics(guarded):
     assert b'topic="in-' not in page and b'topic="*"' in page
 
 
-def test_a_look_shows_no_body(guarded):
+def test_a_look_shows_no_body(guarded, tmp_path):
     assert ask(guarded, "POST", "/v1/topics/in-look/jobs", "produce-token",
                b'{"id": "7", "body": "secret words"}').status == 201
     for role in ("produce", "consume"):
@@ -185,6 +186,15 @@ def test_a_look_shows_no_body(guarded):
         assert job["body"] == "secret words"
     reply = ask(guarded, "GET", "/v1/topics/in-look/jobs/7", "inspect-token")
     assert b"secret" not in reply.body and reply.json["body_bytes"] == 12
+    contract_in_source().check_reply("GET", "/v1/topics/in-look/jobs/7", reply.status, reply.pairs,
+                                     reply.body)
+    token = tmp_path / "token"
+    token.write_text("inspect-token\n")
+    token.chmod(0o600)
+    ctl = Dueqctl(guarded.url())
+    assert "(not shown: " in ctl.ok("get", "in-look", "7", "--token-file", token).text
+    refused = ctl("get", "in-look", "7", "--body-only", "--token-file", token)
+    assert refused.code == REFUSED and refused.out == b""
 
 
 # ---- clients ----
@@ -214,19 +224,58 @@ def test_clients_of_the_standard_library_and_dueqctl(guarded, tmp_path):
     assert ctl("topics", "--token-file", tmp_path / "none").code == USAGE
 
 
-def test_the_token_is_nowhere_in_the_process_list_or_the_log(guarded):
-    assert ask(guarded, "GET", "/v1/topics", "inspect-token").status == 200
-    assert "inspect-token" not in guarded.output()
-    for pid in (guarded.warden_pid, guarded.worker_pid):
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            assert b"-token" not in file.read()
+def test_the_token_is_nowhere_in_the_process_list_or_the_log(make_node, tmp_path):
+    file, token = tmp_path / "identities", tmp_path / "token"
+    file.write_text(line("eye", "consume", "secret-token"))
+    token.write_text("secret-token\n")
+    for each in (file, token):
+        each.chmod(0o600)
+    node = make_node({"access.file": file, "log.level": "debug"}).start()
+    pop = "/v1/topics/t/pop"
+    assert ask(node, "POST", pop, "secret-token").status == 200
+    assert ask(node, "POST", pop, "secret-tokem").status == 401
+    assert ask(node, "POST", pop, "secret-token", headers="broken\r\n").status == 400
+    with Dueqctl(node.url()).start("tail", "t", "--token-file", token) as waiting:
+        def words():
+            with open(f"/proc/{waiting.pid}/cmdline", "rb") as file:
+                return file.read()
+
+        wait_until(lambda: b"tail" in words(), "it is dueqctl")
+        assert b"secret" not in words()
+    assert "secret" not in node.output()
 
 
 # ---- the file, over time ----
 
+class Pusher(threading.Thread):
+    """Pushes with a token that holds, until it is told to use another one, or to end."""
+
+    def __init__(self, node, token):
+        super().__init__(daemon=True)
+        self.node, self.token, self.pushes, self.others, self.is_over = node, token, 0, [], False
+        self.start()
+
+    def run(self):
+        while not self.is_over:
+            status = ask(self.node, "POST", "/v1/topics/orders/jobs", self.token,
+                         b'{"body": ""}').status
+            self.pushes += status == 201
+            if status != 201:
+                self.others.append(status)
+
+    def go_on(self):
+        """Some more pushes."""
+        before = self.pushes
+        wait_until(lambda: self.pushes > before + 3 or self.others, "it pushes on")
+
+    def end(self):
+        self.is_over = True
+        self.join()
+
+
 def test_a_token_is_made_takes_over_and_is_revoked_while_clients_go_on(make_node, tmp_path):
     file = tmp_path / "identities"
-    ctl = Dueqctl(None)
+    ctl = Dueqctl()
 
     def make(*words):
         made = ctl("token", "new", *words, "--file", file)
@@ -247,12 +296,18 @@ def test_a_token_is_made_takes_over_and_is_revoked_while_clients_go_on(make_node
         wait_until(condition, what)
 
     assert status(first) == 201
+    pusher = Pusher(node, first)
     second = make("shop")
     reload_until(lambda: status(second) == 201, "the second token is known")
-    assert status(first) == 201
+    pusher.go_on()
+    pusher.token = second
+    pusher.go_on()
+    pusher.go_on()  # the request that was under way with the first token is over
     assert ctl("token", "revoke", "shop", "--old", "--file", file).code == DONE
     reload_until(lambda: status(first) in (401, 429), "the first token is gone")
-    assert status(second) == 201
+    pusher.go_on()
+    pusher.end()
+    assert pusher.others == [], "no request was refused"
     assert status(second, "/v1/topics/other/jobs") == 403
     rows = ctl("token", "list", "--file", file, "--json").json()["identities"]
     assert [(row["name"], row["tokens"]) for row in rows] == [("shop", 1), ("ops", 1)]
@@ -294,8 +349,10 @@ def test_a_worker_that_finds_a_bad_file_lets_nobody_in(make_node, tmp_path):
 
 
 @pytest.mark.parametrize("mode, text, said", [
-    (0o602, line("a", "all"), "others may write it; chmod o-w"),
+    (0o602, line("a", "all"), "others may write it; chmod go-w"),
+    (0o620, line("a", "all"), "others may write it; chmod go-w"),
     (0o600, "a\n", "line 1: roles are"),
+    (0o600, "ops all topics=ord", "line 1: it does not end: was the file cut short?"),
     (0o600, line("a", "all") + line("a", "all"), "there are two identities a"),
     (None, "", "cannot open it: No such file or directory"),
 ])
@@ -315,6 +372,78 @@ def test_a_file_that_all_may_read_is_warned_of(make_node, tmp_path):
     node = make_node({"access.file": file}).start()
     assert "everybody on this machine may read it (mode 0644): chmod o-r" in node.output()
     assert ask(node, "GET", "/v1/topics", "t").status == 200
+
+
+def test_the_last_identity_gone_does_not_open_the_node(make_node, tmp_path):
+    file = tmp_path / "identities"
+    file.write_text(line("ops", "all", "t"))
+    file.chmod(0o600)
+    node = make_node({"access.file": file}).start()
+    assert Dueqctl()("token", "revoke", "ops", "--file", file).code == DONE
+    node.process.signal(signal.SIGHUP)
+    wait_until(lambda: ": 0 identities" in node.output(), "the node has read it")
+    assert ask(node, "GET", "/v1/topics", "t").status == 401
+    assert ask(node, "GET", "/v1/topics").status == 401
+
+
+def test_a_first_file_that_is_bad_changes_nothing_and_says_so(make_node, tmp_path):
+    file, path = tmp_path / "identities", tmp_path / "dueq.yaml"
+    path.write_text("log: {level: info}\n")
+    node = make_node()
+    node.argv = lambda argv=node.argv: [*argv(), "--config", path]
+    node.start()
+    file.write_text("nonsense\n")
+    file.chmod(0o600)
+    path.write_text(f"access: {{file: {file}}}\n")
+    node.process.signal(signal.SIGHUP)
+    wait_until(lambda: "everybody may do everything, as before" in node.output(), "it is said")
+    assert ask(node, "GET", "/v1/topics").status == 200
+    file.write_text(line("ops", "all", "t"))
+    node.process.signal(signal.SIGHUP)
+    wait_until(lambda: ask(node, "GET", "/v1/topics").status == 401, "from now on it asks")
+    assert ask(node, "GET", "/v1/topics", "t").status == 200
+
+
+def test_changes_at_the_same_time_are_all_there(tmp_path):
+    file = tmp_path / "identities"
+    runs = [Dueqctl().start("token", "new", f"n{i}", "--roles", "produce", "--file", file)
+            for i in range(12)]
+    for run in runs:
+        with run:
+            run.wait()
+    rows = Dueqctl().json("token", "list", "--file", file)["identities"]
+    assert sorted(row["name"] for row in rows) == sorted(f"n{i}" for i in range(12))
+
+
+def test_the_file_that_is_changed_is_the_one_that_a_link_names(tmp_path):
+    file, link = tmp_path / "identities", tmp_path / "link"
+    file.write_text("# kept\r\n" + line("a", "all", "t")[:-1] + "\r\n")
+    file.chmod(0o640)
+    link.symlink_to(file)
+    assert Dueqctl()("token", "revoke", "a", "--file", link).code == DONE
+    assert link.is_symlink() and file.read_bytes() == b"# kept\n"
+    assert file.stat().st_mode & 0o777 == 0o640
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    done = Dueqctl()("token", "new", "a", "--roles", "all", "--file", fifo)
+    assert done.code == REFUSED and "is not a regular file" in done.complaint
+
+
+def test_a_token_that_is_lost_on_its_way_out_may_be_in_the_file(tmp_path):
+    done = Dueqctl().on_full_disk("token", "new", "a", "--roles", "all", "--file",
+                                  str(tmp_path / "identities"))
+    assert done.code == UNKNOWN
+
+
+def test_a_flood_without_valid_tokens_does_not_fill_the_audit_log(make_node, tmp_path):
+    file, log = tmp_path / "identities", tmp_path / "audit"
+    file.write_text(line("ops", "operate", "o"))
+    file.chmod(0o600)
+    node = make_node({"access.file": file, "log.audit": log}).start()
+    statuses = [ask(node, "POST", "/v1/topics/t/resume", token).status
+                for token in ["wrong", None] * 30]
+    assert statuses.count(401) + statuses.count(429) == 60
+    assert len(log.read_text().splitlines()) == statuses.count(401) < 60
 
 
 def test_operators_have_names_in_the_audit_log(make_node, tmp_path):

@@ -113,6 +113,10 @@ class Running:
     def signal(self, name):
         self._process.send_signal(signal.Signals[f"SIG{name}"])
 
+    @property
+    def pid(self):
+        return self._process.pid
+
     def write(self, data):
         self._process.stdin.write(data)
         self._process.stdin.flush()

@@ -21,14 +21,19 @@ static const struct option_row options[] = {
     {0},
 };
 
-static void show(const struct ctl *ctl, const struct arguments *arguments, const json_t *job)
+static enum ctl_exit show(const struct ctl *ctl, const struct arguments *arguments,
+                          const json_t *job)
 {
     if (ctl->is_json)
         output_json(job);
-    else if (arguments->own[BODY_ONLY].is_given)
+    else if (!arguments->own[BODY_ONLY].is_given)
+        output_job(ctl, job);
+    else if (output_has_body(job))
         output_body(job);
     else
-        output_job(ctl, job);
+        ctl_say("%s: its body is not shown: that takes the role produce or consume",
+                arguments->words[1]);
+    return output_has_body(job) || !arguments->own[BODY_ONLY].is_given ? CTL_DONE : CTL_REFUSED;
 }
 
 static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
@@ -44,7 +49,7 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
     request.expects = "id";
     end = request_ask(ctl, &request, arguments->words[1], &job);
     if (end == CTL_DONE)
-        show(ctl, arguments, job);
+        end = show(ctl, arguments, job);
     json_decref(job);
     return end;
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,12 +33,33 @@ static const struct option_row token_options[] = {
     [TOPICS] = {"topics", 't', OPTION_TEXT, "TOPICS",
                 .text = "orders,mail/* and so on; default: every topic"},
     [UNTIL] = {"until", 0, OPTION_MOMENT, "TIME",
-               .text = "when the identity ends; default: never"},
+               .text = "when the identity expires; default: never"},
     [OLD] = {"old", 'o', OPTION_FLAG, NULL, .text = "revoke: only the older of two tokens"},
     {0},
 };
 
 /* ---- the file ---- */
+
+/* The file itself where `path` is a link to it, for the new one takes its place; the caller's.
+ */
+static char *resolve(const char *path)
+{
+    char *real = realpath(path, NULL);
+
+    return real ? real : must(strdup(path)); /* it is new */
+}
+
+/* From now until the end of the program nobody else changes files of the same directory. */
+static void lock_directory(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *directory = slash ? bytes_copy(bytes_of(path, (size_t)(slash + 1 - path))) : NULL;
+    int fd = open(directory ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd >= 0)
+        (void)flock(fd, LOCK_EX);
+    free(directory);
+}
 
 static enum ctl_exit fail(const char *path, const char *what)
 {
@@ -48,14 +70,24 @@ static enum ctl_exit fail(const char *path, const char *what)
 /* A file that is not there is empty; `about` has the mode of a new one then. */
 static enum ctl_exit read_all(const char *path, struct buf *text, struct stat *about)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = 1;
 
     *about = (struct stat){.st_mode = 0640, .st_uid = geteuid(), .st_gid = getegid()};
     if (fd < 0)
         return errno == ENOENT ? CTL_DONE : fail(path, "cannot be read");
-    if (fstat(fd, about))
+    if (fstat(fd, about)) {
         n = -1;
+    } else if (!S_ISREG(about->st_mode)) {
+        close(fd);
+        ctl_say("%s is not a regular file", path);
+        return CTL_REFUSED;
+    } else if (about->st_mode & (S_IWGRP | S_IWOTH)) {
+        close(fd);
+        ctl_say("%s: its mode is %04o: others may write it; chmod go-w", path,
+                (unsigned)about->st_mode & 07777);
+        return CTL_REFUSED;
+    }
     while (n > 0 && text->len <= FILE_MAX_BYTES) {
         n = read(fd, buf_reserve(text, 65536), 65536);
         text->len += n > 0 ? (size_t)n : 0;
@@ -106,16 +138,6 @@ static enum ctl_exit write_all(const char *path, const struct buf *text,
 
 /* ---- the lines ---- */
 
-static struct bytes next_line(struct bytes *rest)
-{
-    const char *end = memchr(rest->at, '\n', rest->len);
-    size_t len = end ? (size_t)(end - rest->at) : rest->len;
-    struct bytes line = bytes_of(rest->at, len);
-
-    *rest = bytes_of(rest->at + len + (end != NULL), rest->len - len - (end != NULL));
-    return line;
-}
-
 /* NULL: the line is none, or not the identity's. */
 static struct identity *identity_in(struct bytes line, const char *name)
 {
@@ -134,12 +156,18 @@ static struct identity *find(const struct buf *text, const char *name)
     struct bytes rest = buf_bytes(text);
 
     while (rest.len) {
-        struct identity *identity = identity_in(next_line(&rest), name);
+        struct identity *identity = identity_in(access_next_line(&rest), name);
 
         if (identity)
             return identity;
     }
     return NULL;
+}
+
+static void add_line_to(struct buf *to, struct bytes line)
+{
+    buf_add_bytes(to, line);
+    buf_add_char(to, '\n');
 }
 
 /* `line` in the place of the identity's; "": without it. A new one comes last. */
@@ -150,44 +178,48 @@ static void replace(const struct buf *text, const char *name, const struct buf *
     bool is_done = line->len == 0;
 
     while (rest.len) {
-        struct bytes old = next_line(&rest);
+        struct bytes old = access_next_line(&rest);
         struct identity *identity = identity_in(old, name);
 
         if (!identity)
-            buf_printf(to, "%.*s\n", BYTES_ARG(old));
+            add_line_to(to, old);
         else if (!is_done)
-            buf_printf(to, "%.*s\n", BYTES_ARG(buf_bytes(line)));
+            add_line_to(to, buf_bytes(line));
         is_done |= identity != NULL;
         identity_drop(identity);
     }
     if (!is_done)
-        buf_printf(to, "%.*s\n", BYTES_ARG(buf_bytes(line)));
+        add_line_to(to, buf_bytes(line));
 }
 
 /* Does a node take the file so? */
-static enum ctl_exit check(const char *path, const struct buf *text)
+static enum ctl_exit check(const char *path, const char *else_say, const struct buf *text)
 {
     struct access *access = access_new();
     struct buf why = BUF_INIT;
     bool is_good = access_take(access, buf_bytes(text), &why) == STATUS_OK;
 
+    if (is_good && text->len > FILE_MAX_BYTES)
+        buf_add_text(&why, "it is larger than 1 MiB");
+    is_good = why.len == 0;
     if (!is_good)
-        ctl_say("%s is not changed: %s", path, buf_text(&why));
+        ctl_say("%s%s: %s", path, else_say, buf_text(&why));
     buf_fini(&why);
     access_free(access);
     return is_good ? CTL_DONE : CTL_REFUSED;
 }
 
-static enum ctl_exit change(const char *path, const struct buf *text, const struct stat *about,
-                            const char *name, const struct buf *line)
+static enum ctl_exit change(struct ctl *ctl, const char *path, const struct buf *text,
+                            const struct stat *about, const char *name, const struct buf *line)
 {
     struct buf changed = BUF_INIT;
     enum ctl_exit end;
 
     replace(text, name, line, &changed);
-    end = check(path, &changed);
+    end = check(path, " is not changed", &changed);
     if (end == CTL_DONE)
         end = write_all(path, &changed, about);
+    ctl->has_changed = end == CTL_DONE;
     buf_fini(&changed);
     return end;
 }
@@ -260,8 +292,9 @@ static void tell(const struct ctl *ctl, const char *name, const struct buf *toke
     ctl_say("this token is not shown again; nodes know it after a SIGHUP");
 }
 
-static enum ctl_exit run_new(struct ctl *ctl, const char *name, const struct option_value *own,
-                             const struct buf *text, const struct stat *about)
+static enum ctl_exit run_new(struct ctl *ctl, const char *path, const char *name,
+                             const struct option_value *own, const struct buf *text,
+                             const struct stat *about)
 {
     struct identity *old = find(text, name);
     struct buf token = BUF_INIT, line = BUF_INIT;
@@ -274,7 +307,7 @@ static enum ctl_exit run_new(struct ctl *ctl, const char *name, const struct opt
     if (end == CTL_DONE)
         end = judge(&line, name);
     if (end == CTL_DONE)
-        end = change(own[FILE_NAME].text, text, about, name, &line);
+        end = change(ctl, path, text, about, name, &line);
     if (end == CTL_DONE)
         tell(ctl, name, &token);
     explicit_bzero(token.at, token.room);
@@ -286,16 +319,16 @@ static enum ctl_exit run_new(struct ctl *ctl, const char *name, const struct opt
 
 /* ---- token revoke ---- */
 
-static enum ctl_exit run_revoke(const char *name, const struct option_value *own,
-                                const struct buf *text, const struct stat *about)
+static enum ctl_exit run_revoke(struct ctl *ctl, const char *path, const char *name,
+                                const struct option_value *own, const struct buf *text,
+                                const struct stat *about)
 {
     struct identity *identity = find(text, name);
     struct buf line = BUF_INIT;
     enum ctl_exit end;
 
     if (!identity || (own[OLD].is_given && identity->token_count < 2)) {
-        ctl_say("%s has no %s %s", own[FILE_NAME].text,
-                identity ? "second token of" : "identity", name);
+        ctl_say("%s has no %s %s", path, identity ? "second token of" : "identity", name);
         identity_drop(identity);
         return CTL_NOTHING;
     }
@@ -304,7 +337,7 @@ static enum ctl_exit run_revoke(const char *name, const struct option_value *own
         identity->token_count = 1;
         identity_print(&line, identity);
     }
-    end = change(own[FILE_NAME].text, text, about, name, &line);
+    end = change(ctl, path, text, about, name, &line);
     if (end == CTL_DONE)
         ctl_say("%s is revoked; nodes know that after a SIGHUP",
                 own[OLD].is_given ? "the older token" : name);
@@ -361,10 +394,10 @@ static enum ctl_exit run_list(const struct ctl *ctl, const char *path, const str
                                                   {"UNTIL", false}};
     struct bytes rest = buf_bytes(text);
     json_t *rows = json_array();
-    enum ctl_exit end = check(path, text);
+    enum ctl_exit end = check(path, "", text);
 
     while (end == CTL_DONE && rest.len) {
-        struct identity *identity = identity_in(next_line(&rest), NULL);
+        struct identity *identity = identity_in(access_next_line(&rest), NULL);
 
         if (identity)
             json_array_append_new(rows, identity_json(identity));
@@ -406,19 +439,24 @@ static enum ctl_exit run_on_file(struct ctl *ctl, const struct arguments *argume
     struct buf text = BUF_INIT;
     struct stat about;
     enum ctl_exit end;
+    char *path;
 
     if (!own[FILE_NAME].is_given)
         return ctl_misused("token: --file FILE is missing, which names the identities");
     if ((arguments->word_count < 2) != !strcmp(what, "list"))
         return ctl_misused("token: %s", token_command.usage);
-    end = read_all(own[FILE_NAME].text, &text, &about);
+    path = resolve(own[FILE_NAME].text);
+    if (strcmp(what, "list") != 0)
+        lock_directory(path);
+    end = read_all(path, &text, &about);
     if (end == CTL_DONE && !strcmp(what, "list"))
-        end = run_list(ctl, own[FILE_NAME].text, &text);
+        end = run_list(ctl, path, &text);
     else if (end == CTL_DONE && !strcmp(what, "new"))
-        end = run_new(ctl, name, own, &text, &about);
+        end = run_new(ctl, path, name, own, &text, &about);
     else if (end == CTL_DONE)
-        end = run_revoke(name, own, &text, &about);
+        end = run_revoke(ctl, path, name, own, &text, &about);
     buf_fini(&text);
+    free(path);
     return end;
 }
 

@@ -30,11 +30,11 @@ struct client;
 
 struct ctl {
     struct client *client;
-    char *token;        /* is sent with each request; NULL: none */
-    int64_t timeout_ms; /* for an answer, beyond what the request itself waits */
-    bool has_changed;   /* the node was told to change something, and did */
-    bool is_json;       /* stdout: exactly one JSON document */
-    bool is_terminal;   /* stdout: people watch */
+    const char *token_file; /* its token is sent with each request; NULL or "": none */
+    int64_t timeout_ms;     /* for an answer, beyond what the request itself waits */
+    bool has_changed;       /* the node was told to change something, and did */
+    bool is_json;           /* stdout: exactly one JSON document */
+    bool is_terminal;       /* stdout: people watch */
 };
 
 /* The more serious of two ends: "may have happened" goes before "did not happen". */

@@ -1,10 +1,7 @@
 /* dueqctl: the command line, from left to right. */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "node/ctl/request.h"
@@ -15,9 +12,6 @@
 
 #define DEFAULT_URL        "http://127.0.0.1:8000"
 #define DEFAULT_TIMEOUT_MS 15000
-
-/* Of which the tokens of HTTP consist (RFC 6750, b64token). */
-#define TOKEN_MARKS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~+/="
 
 static enum ctl_exit check_words(const struct command *command,
                                  const struct arguments *arguments)
@@ -75,33 +69,12 @@ static enum ctl_exit find_node(struct ctl *ctl, const struct arguments *argument
                                      option->is_given ? "--url" : "$DUEQ_URL");
 }
 
-/* The first line of the file is the token. Others must not be able to read it. */
-static enum ctl_exit read_token(struct ctl *ctl, const struct arguments *arguments)
+/* It is read with the first request. */
+static void find_token(struct ctl *ctl, const struct arguments *arguments)
 {
     const struct option_value *option = &arguments->common[COMMON_TOKEN_FILE];
-    const char *path = option->is_given ? option->text : getenv("DUEQ_TOKEN_FILE");
-    FILE *file = path && *path ? fopen(path, "re") : NULL;
-    struct stat about;
-    size_t room = 0;
-    ssize_t len = -1;
 
-    if (!path || !*path)
-        return CTL_DONE;
-    if (!file)
-        return ctl_misused("the token cannot be read from %s: %s", path, strerror(errno));
-    if (!fstat(fileno(file), &about) && (about.st_mode & S_IROTH)) {
-        fclose(file);
-        return ctl_misused("the token in %s is everybody's to read (mode %04o); chmod o-r",
-                           path, (unsigned)about.st_mode & 07777);
-    }
-    len = getline(&ctl->token, &room, file);
-    fclose(file);
-    while (len > 0 && strchr(" \r\n", ctl->token[len - 1]))
-        ctl->token[--len] = '\0';
-    if (len <= 0 || strlen(ctl->token) != (size_t)len ||
-        strspn(ctl->token, TOKEN_MARKS) != (size_t)len)
-        return ctl_misused("there is no token in the first line of %s", path);
-    return CTL_DONE;
+    ctl->token_file = option->is_given ? option->text : getenv("DUEQ_TOKEN_FILE");
 }
 
 static enum ctl_exit run(struct ctl *ctl, const struct command *command,
@@ -112,15 +85,12 @@ static enum ctl_exit run(struct ctl *ctl, const struct command *command,
 
     ctl->timeout_ms = timeout->is_given ? timeout->number : DEFAULT_TIMEOUT_MS;
     ctl->is_json = arguments->common[COMMON_JSON].is_given;
+    find_token(ctl, arguments);
     if (!command->is_local)
         end = find_node(ctl, arguments);
-    if (!command->is_local && end == CTL_DONE)
-        end = read_token(ctl, arguments);
     if (end == CTL_DONE)
         end = command->run(ctl, arguments);
     client_free(ctl->client);
-    free(ctl->token);
-    ctl->token = NULL;
     return end;
 }
 

@@ -230,6 +230,11 @@ static void add_body(struct buf *to, const json_t *job)
         buf_add_bytes(to, output_text(job, "body"));
 }
 
+bool output_has_body(const json_t *job)
+{
+    return json_object_get(job, "body") || json_object_get(job, "body_base64");
+}
+
 void output_body(const json_t *job)
 {
     struct buf body = BUF_INIT;
@@ -252,9 +257,9 @@ static bool ends_with(const char *text, const char *end)
 /* Moments and spans both have "_ms"; the names tell them apart. */
 static bool is_moment(const char *name)
 {
-    static const char *const names[] = {"due_ms",     "at_ms",          "now_ms",
-                                        "expires_ms", "deadline_ms",    "died_ms",
-                                        "since_ms",   "paused_until_ms"};
+    static const char *const names[] = {"due_ms",     "at_ms",           "now_ms",
+                                        "expires_ms", "deadline_ms",     "died_ms",
+                                        "since_ms",   "paused_until_ms", "until_ms"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (!strcmp(name, names[i]))
@@ -405,7 +410,10 @@ void output_job(const struct ctl *ctl, const json_t *job)
         if (value)
             add_member(&table, ctl, "", names[i], value);
     }
-    add_body(&body, job);
+    if (output_has_body(job))
+        add_body(&body, job);
+    else
+        buf_add_text(&body, "(not shown: that takes the role produce or consume)");
     table_add_text(&table, "body");
     table_add(&table, buf_bytes(&body));
     table_print(&table, stdout);

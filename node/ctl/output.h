@@ -88,6 +88,9 @@ int64_t output_number(const json_t *object, const char *name, int64_t otherwise)
 /* The same for a string: empty where it is none. Terminated, borrowed from the object. */
 struct bytes output_text(const json_t *object, const char *name);
 
+/* An identity that may only look gets a job without. */
+bool output_has_body(const json_t *job);
+
 /* Prints the body of the API's job, byte for byte. */
 void output_body(const json_t *job);
 

@@ -1,11 +1,13 @@
 #include "node/ctl/request.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "node/ctl/output.h"
 #include "node/ctl/times.h"
@@ -14,9 +16,13 @@
 
 struct client {
     CURL *curl;
-    char *base;  /* the URL that requests go to, without a slash at its end */
-    char *where; /* the same without user and password */
+    char *base;               /* the URL that requests go to, without a slash at its end */
+    char *where;              /* the same without user and password */
+    struct buf authorization; /* the header with the token; empty: not read, or there is none */
 };
+
+/* Of which the tokens of HTTP consist (RFC 6750, b64token). */
+#define TOKEN_MARKS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~+/="
 
 /* A request on its way, and what came of it. */
 struct transfer {
@@ -105,6 +111,9 @@ void client_free(struct client *client)
     curl_global_cleanup();
     free(client->base);
     free(client->where);
+    if (client->authorization.at)
+        explicit_bzero(client->authorization.at, client->authorization.room);
+    buf_fini(&client->authorization);
     free(client);
 }
 
@@ -209,23 +218,72 @@ static void conclude(CURL *curl, CURLcode result, struct transfer *t)
 static void run(const struct ctl *ctl, struct transfer *t)
 {
     struct curl_slist *headers = NULL;
-    struct buf url = BUF_INIT, token = BUF_INIT;
+    struct buf url = BUF_INIT;
     CURLcode result;
 
     buf_printf(&url, "%s%s", ctl->client->base, buf_text((struct buf *)&t->request->path));
     /* Waiting for "100 Continue" costs a second where a proxy does not send it. */
     headers = must(curl_slist_append(NULL, "Expect:"));
     must(curl_slist_append(headers, "Content-Type: application/json"));
-    if (ctl->token) {
-        buf_printf(&token, "Authorization: Bearer %s", ctl->token);
-        must(curl_slist_append(headers, buf_text(&token)));
-    }
+    if (ctl->client->authorization.len)
+        must(curl_slist_append(headers, buf_text(&ctl->client->authorization)));
     set_up(ctl, t, buf_text(&url), headers);
     result = curl_easy_perform(ctl->client->curl);
     conclude(ctl->client->curl, result, t);
     curl_slist_free_all(headers);
-    buf_fini(&token);
     buf_fini(&url);
+}
+
+/* ---- the token ---- */
+
+/* NULL: `client` has the header with it. */
+static const char *take_token(struct client *client, char *line, ssize_t len)
+{
+    while (len > 0 && strchr(" \r\n", line[len - 1]))
+        line[--len] = '\0';
+    if (len <= 0 || strspn(line, TOKEN_MARKS) != (size_t)len)
+        return "there is no token in its first line";
+    buf_printf(&client->authorization, "Authorization: Bearer %s", line);
+    return NULL;
+}
+
+/* NULL: all is well. */
+static const char *read_token(struct client *client, FILE *file)
+{
+    struct stat about;
+    char *line = NULL;
+    size_t room = 0;
+    const char *why;
+    ssize_t len;
+
+    if (fstat(fileno(file), &about))
+        return strerror(errno);
+    if (about.st_mode & S_IROTH)
+        return "it is everybody's to read; chmod o-r";
+    len = getline(&line, &room, file);
+    why = take_token(client, line, len);
+    if (line)
+        explicit_bzero(line, room);
+    free(line);
+    return why;
+}
+
+/* Reads the token before the first request. Others must not be able to read it. */
+static bool has_token(const struct ctl *ctl, struct failure *failure)
+{
+    const char *path = ctl->token_file, *why;
+    FILE *file;
+
+    if (!path || !*path || ctl->client->authorization.len)
+        return true;
+    file = fopen(path, "re");
+    why = file ? read_token(ctl->client, file) : strerror(errno);
+    if (file)
+        fclose(file);
+    if (why)
+        failure_set(failure, CTL_USAGE, "bad_token_file",
+                    "the token cannot be read from %s: %s", path, why);
+    return !why;
 }
 
 /* ---- request ---- */
@@ -402,7 +460,7 @@ enum ctl_exit request_send(struct ctl *ctl, struct request *r, json_t **answer,
     *failure = (struct failure){.end = CTL_DONE};
     if (r->bad_segment)
         fail_bad_segment(failure, r->bad_segment);
-    else
+    else if (has_token(ctl, failure))
         send_it(ctl, r, body, &value, failure);
     if (r->is_write && failure->end == CTL_DONE && tells_of_change(value))
         ctl->has_changed = true;

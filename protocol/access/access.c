@@ -10,8 +10,8 @@
 #define TOKEN_BYTES 32
 #define SALT_BYTES  32
 
-/* Addresses share counters; that of an address with many wrong tokens may be another one's,
- * too, which matters only to a client whose tokens are wrong. */
+/* Addresses share counters. One that has used up its counter may have used up another one's,
+ * too, which matters only to a client without a valid token. */
 #define COUNTERS   1024
 #define ATTEMPT_MS 1000
 
@@ -29,11 +29,11 @@ struct known {
 
 struct access {
     struct known known;
-    bool is_closed;
+    bool is_on;
     EVP_MD *sha256;
     EVP_MD_CTX *hashing;
     unsigned char salt[SALT_BYTES];
-    int64_t free_mono_ms[COUNTERS]; /* when the last wrong token is forgiven */
+    int64_t free_mono_ms[COUNTERS]; /* when the last attempt is forgiven */
 };
 
 /* ---- hashes ---- */
@@ -74,6 +74,7 @@ void access_make_token(struct buf *to)
         to->at[i] = to->at[i] == '+' ? '-' : to->at[i] == '/' ? '_' : to->at[i];
     while (to->at[to->len - 1] == '=')
         to->len--;
+    explicit_bzero(random, sizeof(random));
 }
 
 /* ---- the beginning and the end ---- */
@@ -110,18 +111,23 @@ void access_free(struct access *a)
 
 bool access_is_on(const struct access *a)
 {
-    return a->known.count || a->is_closed;
+    return a->is_on;
 }
 
-void access_close(struct access *a)
+unsigned access_count(const struct access *a)
+{
+    return a->known.count;
+}
+
+void access_turn_off(struct access *a)
 {
     forget(&a->known);
-    a->is_closed = true;
+    a->is_on = false;
 }
 
 /* ---- taking them ---- */
 
-static struct bytes next_line(struct bytes *rest)
+struct bytes access_next_line(struct bytes *rest)
 {
     const char *end = memchr(rest->at, '\n', rest->len);
     size_t len = end ? (size_t)(end - rest->at) : rest->len;
@@ -148,13 +154,22 @@ static bool refuse(struct buf *why, unsigned line, const char *text)
     return false;
 }
 
+/* A line that was cut may give more than it did: more topics, for ever. */
+static bool is_cut(struct bytes rest)
+{
+    return !memchr(rest.at, '\n', rest.len);
+}
+
 static bool read_lines(struct known *known, struct bytes text, struct buf *why)
 {
     known->identities = must(calloc(ACCESS_IDENTITIES_MAX, sizeof(*known->identities)));
     for (unsigned number = 1; text.len; number++) {
-        struct bytes line = next_line(&text);
+        bool is_last = is_cut(text);
+        struct bytes line = access_next_line(&text);
         const char *wrong;
 
+        if (is_last)
+            return refuse(why, number, "it does not end: was the file cut short?");
         if (says_nothing(line))
             continue;
         if (known->count == ACCESS_IDENTITIES_MAX)
@@ -226,7 +241,7 @@ enum status access_take(struct access *a, struct bytes text, struct buf *why)
     if (!is_good)
         return STATUS_BAD_CONFIG;
     a->known = fresh;
-    a->is_closed = false;
+    a->is_on = true;
     return STATUS_OK;
 }
 
@@ -267,7 +282,7 @@ struct identity *access_of_name(const struct access *a, struct bytes name, int64
     return NULL;
 }
 
-/* ---- wrong tokens ---- */
+/* ---- without a valid token ---- */
 
 bool access_is_attempt_too_many(struct access *a, struct bytes address, int64_t now_mono_ms)
 {

@@ -84,6 +84,11 @@ enum status audit_use(struct audit *a, const char *file)
     return fd < 0 && *file ? STATUS_IO_ERROR : STATUS_OK;
 }
 
+bool audit_is_wanted(const struct audit *a)
+{
+    return *a->file;
+}
+
 bool audit_is_open(const struct audit *a)
 {
     return a->fd >= 0;

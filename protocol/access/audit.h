@@ -50,9 +50,11 @@ void audit_free(struct audit *a); /* NULL is fine */
  * IO_ERROR (errno says why): the file that is open stays in use. Where none is, lines are lost
  * until this one can be opened: audit_write() tries again, once a second at most. */
 enum status audit_use(struct audit *a, const char *file) MUST_CHECK;
+bool audit_is_wanted(const struct audit *a); /* it has a name */
 bool audit_is_open(const struct audit *a);
 
-/* Never waits. False: the line is lost, which the node's log says once a minute. */
+/* Waits for no reader of a pipe; for a disk as any write does. False: the line is lost, which
+ * the node's log says once a minute. */
 bool audit_write(struct audit *a, const struct audit_entry *entry) MUST_CHECK;
 
 #endif

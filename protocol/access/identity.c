@@ -89,12 +89,19 @@ static bool read_hash(struct bytes hex, unsigned char *hash)
 
 /* ---- the members; each returns NULL, or what is wrong ---- */
 
+static bool has_comma_at_end(struct bytes list)
+{
+    return list.len && list.at[list.len - 1] == ',';
+}
+
 static const char *take_topics(struct identity *identity, struct bytes value)
 {
+    bool is_cut = has_comma_at_end(value);
+
     do {
         struct bytes pattern = cut(&value, ',');
 
-        if (!is_pattern(pattern))
+        if (is_cut || !is_pattern(pattern))
             return "topics: each is a topic, or its first letters and a '*'";
         if (identity->topic_count == IDENTITY_TOPICS_MAX)
             return "topics: more than 64";
@@ -128,10 +135,12 @@ static const char *take_until(struct identity *identity, struct bytes value)
 
 static const char *take_token(struct identity *identity, struct bytes value)
 {
+    bool is_cut = has_comma_at_end(value);
+
     do {
         if (identity->token_count == IDENTITY_TOKENS_MAX)
             return "token: more than two";
-        if (!read_hash(cut(&value, ','), identity->tokens[identity->token_count++]))
+        if (is_cut || !read_hash(cut(&value, ','), identity->tokens[identity->token_count++]))
             return "token: the SHA-256 of a token is 64 digits of 0-9a-f";
     } while (value.len);
     return NULL;
@@ -236,6 +245,14 @@ static bool has(struct bytes pattern, struct bytes topic)
     if (pattern.at[front] != '*')
         return bytes_equal(pattern, topic);
     return topic.len >= front && memcmp(topic.at, pattern.at, front) == 0;
+}
+
+bool identity_has_all_topics(const struct identity *identity)
+{
+    for (unsigned i = 0; i < identity->topic_count; i++)
+        if (bytes_equal(identity->topics[i], BYTES("*")))
+            return true;
+    return identity->topic_count == 0;
 }
 
 bool identity_has_topic(const struct identity *identity, struct bytes topic)

@@ -7,7 +7,7 @@
  *   name     1 to 64 of [A-Za-z0-9_.-]
  *   roles    with commas between; "all" is every role
  *   topics   exact, or with a '*' at the end, which spans '/'; left out: every topic
- *   until    from this second on the identity is nobody any more; UTC; left out: for ever
+ *   until    when the identity expires; UTC; left out: never
  *   token    the SHA-256 of a token, 64 hexadecimal digits. Two, so that a new token can take
  *            the place of an old one without a moment in which neither holds
  *
@@ -33,7 +33,7 @@ struct identity {
     unsigned roles; /* a set of enum access_role; never empty */
     unsigned topic_count;
     unsigned token_count;
-    int64_t until_ms; /* Unix time; INT64_MAX: for ever */
+    int64_t until_ms; /* Unix time; INT64_MAX: never */
     struct bytes name;
     struct bytes topics[IDENTITY_TOPICS_MAX]; /* patterns; none: every topic */
     unsigned char tokens[IDENTITY_TOKENS_MAX][TOKEN_HASH_BYTES];
@@ -51,7 +51,8 @@ void identity_print(struct buf *to, const struct identity *identity);
 struct identity *identity_use(struct identity *identity);
 void identity_drop(struct identity *identity);
 
-/* Do its patterns have this topic? */
+/* Is it for every topic? For this one? */
+bool identity_has_all_topics(const struct identity *identity);
 bool identity_has_topic(const struct identity *identity, struct bytes topic);
 
 #endif

@@ -1,8 +1,8 @@
 /* Roles: what somebody may do (doc/security.md has them for people).
  *
- * An operation names the roles that it is for, any one of which is enough; none: it is for
- * everybody. protocol/api/app.c has those of the HTTP API, protocol/gmq/server.c those of gmq.
- * (A node's role in its cluster is another thing: ha/rule/role.h.)
+ * An operation names the roles that it is for, any one of which is enough. protocol/api/app.c
+ * has those of the HTTP API, protocol/gmq/server.c those of gmq. (A node's role in its cluster
+ * is another thing: ha/rule/role.h.)
  */
 #ifndef DUEQ_PROTOCOL_ACCESS_ROLE_H
 #define DUEQ_PROTOCOL_ACCESS_ROLE_H
@@ -28,6 +28,9 @@ enum access_role {
 };
 
 #define ACCESS_ALL 31
+
+/* For an operation that needs no identity. No identity has it. */
+#define ACCESS_EVERYBODY 32
 
 /* The audit log tells of what only operators and administrators may do. */
 static inline bool access_is_audited(unsigned roles)

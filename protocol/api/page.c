@@ -119,6 +119,7 @@ static void on_gone(struct exchange *x)
     struct page *page = x->handler;
 
     page->steps = page->kind->steps_max; /* this one is the last */
+    page->is_hidden = false;
     page->is_left = true;
     queue_abandon(api_of(x)->queue, &page->op);
 }
@@ -129,8 +130,8 @@ static void refuse(struct page *page, enum status status);
 static void go_on(struct page *page)
 {
     leave_out(page);
-    if (page->count >= page->limit || page->steps >= page->kind->steps_max ||
-        page->part >= page->end) {
+    if (page->count >= page->limit ||
+        (page->steps >= page->kind->steps_max && !page->is_hidden) || page->part >= page->end) {
         if (page->op.status == STATUS_STORE_ERROR && !page->has_answer)
             refuse(page, page->op.status); /* Redis refuses in all buckets */
         else

@@ -24,6 +24,7 @@ struct page {
     unsigned limit; /* rows of the page */
     unsigned count;
     unsigned steps; /* operations so far */
+    bool is_hidden; /* the row looked at last is not for the client: no cursor may name it */
     bool is_left;   /* the client has ended its side, or is gone: no operation may wait */
 
     /* For a kind that leaves out unreached buckets: */

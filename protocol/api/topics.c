@@ -47,6 +47,13 @@ void api_stats(struct exchange *x)
 
 /* ---- all topics ---- */
 
+/* Is it for the client? */
+static bool shows(struct page *page, struct bytes topic)
+{
+    page->is_hidden = !exchange_has_topic(page->x, topic);
+    return !page->is_hidden;
+}
+
 static void prepare_counts(struct page *page)
 {
     page->op.bucket = page->part;
@@ -59,7 +66,7 @@ static struct bytes take_counts(struct page *page)
     const struct topic_count *rows = page->op.out.topics.rows;
 
     for (unsigned i = 0; i < page->op.out.topics.count; i++)
-        if (exchange_has_topic(page->x, rows[i].topic))
+        if (shows(page, rows[i].topic))
             api_add_topic(page_next_row(page), rows[i].topic, &rows[i].stats);
     return page->op.out.topics.next;
 }
@@ -75,7 +82,7 @@ static struct bytes take_owners(struct page *page)
     const struct topic_count *rows = page->op.out.topics.rows;
 
     for (unsigned i = 0; i < page->op.out.topics.count; i++)
-        if (exchange_has_topic(page->x, rows[i].topic))
+        if (shows(page, rows[i].topic))
             api_add_owned_topic(page_next_row(page), page->op.bucket, &rows[i],
                                 queue_topic_preferred(api_of(page->x)->queue, rows[i].topic));
     return page->op.out.topics.next;

@@ -608,6 +608,8 @@ void gmq_reply_refusal(struct buf *out, const struct gmq_call *call, bool strict
     add_failure(out, call->id, is_in_result(call, strict), call->refusal, call->detail, "");
 }
 
+#define FORBIDDEN_TEXT "forbidden: the identity of this port may not do that (gmq.as)"
+
 /* Errors for which gmq has words of its own, or ours need more. `after`: the job's id goes
  * between the two. */
 static const struct phrase {
@@ -620,6 +622,9 @@ static const struct phrase {
     {GMQ_PUSH, STATUS_TOO_LARGE, "too_large: job.body is too large (limits.body_bytes)", NULL},
     {GMQ_POP, STATUS_NOT_FOUND, "empty", NULL},
     {GMQ_POP, STATUS_CANCELLED, "empty", NULL},
+    {GMQ_PUSH, STATUS_FORBIDDEN, FORBIDDEN_TEXT, NULL},
+    {GMQ_POP, STATUS_FORBIDDEN, FORBIDDEN_TEXT, NULL},
+    {GMQ_ACK, STATUS_FORBIDDEN, FORBIDDEN_TEXT, NULL},
     {GMQ_ACK, STATUS_NOT_OWNER, "TTR has expired and will be consumed again", NULL},
 };
 

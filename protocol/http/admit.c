@@ -30,7 +30,8 @@ static struct bytes token_in(struct bytes authorization)
     return bytes_of(authorization.at + front, authorization.len - front);
 }
 
-static enum http_error refuse_token(struct http_request *r)
+/* Also where there is no token: each refusal may be a line of the audit log. */
+static enum http_error refuse(struct http_request *r)
 {
     struct http *h = r->client->http;
     bool is_too_many = access_is_attempt_too_many(
@@ -53,27 +54,27 @@ static enum http_error identify(struct http_request *r)
     r->exchange.who = identity_use(who);
     if (who)
         return HTTP_ERROR_NONE;
-    return given.at ? refuse_token(r) : HTTP_ERROR_UNAUTHORIZED;
+    return refuse(r);
 }
 
 /* ---- roles and topics ---- */
 
 /* The topics in the path: one, or several with commas between. They are still escaped, and
  * their handler unescapes them in place. */
-static bool has_topics_of_path(const struct exchange *x)
+static enum http_error judge_topics(const struct exchange *x)
 {
     char room[HEAD_MAX_BYTES];
     struct bytes names = bytes_of(room, x->topic.len);
 
     if (!x->topic.len || !x->who->topic_count)
-        return true;
+        return HTTP_ERROR_NONE;
     memcpy(room, x->topic.at, x->topic.len);
     if (!url_unescape(&names))
-        return false;
+        return HTTP_ERROR_ESCAPE;
     while (names.len)
         if (!identity_has_topic(x->who, url_cut(&names, ',')))
-            return false;
-    return true;
+            return HTTP_ERROR_FORBIDDEN;
+    return HTTP_ERROR_NONE;
 }
 
 enum http_error admit(struct http_request *r)
@@ -81,39 +82,42 @@ enum http_error admit(struct http_request *r)
     struct exchange *x = &r->exchange;
     enum http_error error;
 
-    if (!x->route->roles || !is_access_on(r->client->http))
+    x->is_open = !is_access_on(r->client->http);
+    if (x->is_open || (x->route->roles & ACCESS_EVERYBODY))
         return HTTP_ERROR_NONE;
     error = identify(r);
-    if (error)
-        return error;
-    return exchange_may(x, x->route->roles) && has_topics_of_path(x) ? HTTP_ERROR_NONE
-                                                                     : HTTP_ERROR_FORBIDDEN;
+    if (!error && !exchange_may(x, x->route->roles))
+        error = HTTP_ERROR_FORBIDDEN;
+    return error ? error : judge_topics(x);
 }
 
 void admit_reply_forbidden(struct http_request *r)
 {
     struct exchange *x = &r->exchange;
-    struct buf roles = BUF_INIT;
+    bool is_one = !(x->route->roles & (x->route->roles - 1));
+    struct buf roles = BUF_INIT, own = BUF_INIT;
 
     access_roles_print(&roles, x->route->roles);
+    access_roles_print(&own, x->who->roles);
     if (exchange_may(x, x->route->roles))
         exchange_reply_error_text(x, HTTP_ERROR_FORBIDDEN, "%.*s is not for this topic",
                                   BYTES_ARG(x->who->name));
     else
-        exchange_reply_error_text(x, HTTP_ERROR_FORBIDDEN, "this takes the role %s; %.*s %s",
-                                  buf_text(&roles), BYTES_ARG(x->who->name),
-                                  "does not have it");
+        exchange_reply_error_text(x, HTTP_ERROR_FORBIDDEN, "this takes %s %s, %.*s has %s",
+                                  is_one ? "the role" : "one of the roles", buf_text(&roles),
+                                  BYTES_ARG(x->who->name), buf_text(&own));
     buf_fini(&roles);
+    buf_fini(&own);
 }
 
 /* ---- for handlers ---- */
 
 bool exchange_may(const struct exchange *x, unsigned roles)
 {
-    return !x->who || (x->who->roles & roles);
+    return x->is_open || (x->who && (x->who->roles & roles));
 }
 
 bool exchange_has_topic(const struct exchange *x, struct bytes topic)
 {
-    return !x->who || identity_has_topic(x->who, topic);
+    return x->is_open || (x->who && identity_has_topic(x->who, topic));
 }

@@ -1,4 +1,5 @@
-/* Who asks, and may they? Decided with the head, before the body is read. Private to http/.
+/* Whom a request acts as, and whether that one may. Decided with the head, before the body is
+ * read. Private to http/.
  *
  * The identity of a request, its roles and its topics are those of protocol/access/; the roles
  * that a path is for are in the app's table.

@@ -209,7 +209,7 @@ static bool make_room(struct http_request *r, size_t room)
         victim = find_victim(r, is_large, more);
         if (!victim)
             return false;
-        http_request_refuse(victim, HTTP_ERROR_DISPLACED);
+        http_request_refuse(victim, victim->error ? victim->error : HTTP_ERROR_DISPLACED);
     }
     discharge(r);
     buf_resize(&r->content, room);

@@ -41,9 +41,10 @@ static struct bytes copy_name(char *to, struct bytes from)
 
 bool asked_is_audited(const struct http_request *r)
 {
+    const struct audit *audit = r->client->http->options.audit;
     const struct route *route = r->exchange.route;
 
-    return r->client->http->options.audit && route && access_is_audited(route->roles);
+    return audit && audit_is_wanted(audit) && route && access_is_audited(route->roles);
 }
 
 void asked_note(struct http_request *r)
@@ -67,8 +68,8 @@ void asked_tell(struct http_request *r)
     const struct asked *asked = r->asked;
     struct http *h = r->client->http;
 
-    if (!asked || !h->options.audit)
-        return;
+    if (!asked || x->code == http_error_row(HTTP_ERROR_ATTEMPTS)->code)
+        return; /* a flood of these would fill the disk; the errors are counted */
     if (!audit_write(
             h->options.audit,
             &(struct audit_entry){.who = x->who ? x->who->name : BYTES(""),

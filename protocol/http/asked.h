@@ -16,7 +16,7 @@ bool asked_is_audited(const struct http_request *r);
  * the request. */
 void asked_note(struct http_request *r);
 
-/* Writes the line, where it is noted; before the answer is sent. */
+/* Writes the line, where it is noted; before the answer is sent. ATTEMPTS has none. */
 void asked_tell(struct http_request *r);
 
 #endif

@@ -44,7 +44,7 @@
     X(JOB_TOO_LARGE, 413, "too_large",           "the job's body is larger than limits.body_bytes") \
     X(EXPECTATION,   417, "expectation_failed",  "only 'Expect: 100-continue' is understood")  \
     X(WRONG_HOST,    421, "wrong_host",          "this node does not go by the name in 'Host' (http.hosts)") \
-    X(ATTEMPTS,      429, "too_many_attempts",   "too many wrong tokens from this address; try again later, with a right one") \
+    X(ATTEMPTS,      429, "too_many_attempts",   "too many requests without a valid token from this address; try again later, with one") \
     X(HEAD,          431, "headers_too_large",   "more than 16 KiB, or 100 lines, of headers") \
     X(CODING,        501, "not_implemented",     "the only transfer coding understood is 'chunked'") \
     X(STORE_ERROR,   502, "store_error",         "the store refused the operation; nothing happened") \

@@ -36,7 +36,8 @@ struct exchange {
     int64_t count; /* of jobs that it changed, for the audit log; the handler's word, or
                     * HTTP_ERROR_NO_COUNT */
 
-    struct identity *who; /* acts here; NULL: whoever it is may do everything */
+    struct identity *who; /* whom the request acts as; NULL: nobody that is known */
+    bool is_open;         /* the node knows no identities: everybody may do everything */
     void *handler;        /* see exchange_keep() */
 
     /* Wait no longer: the client has left or ended its side, or the node is stopping. Called
@@ -115,7 +116,7 @@ struct bytes exchange_client(struct exchange *x);
 /* The client's address, as peer.h counts clients. Lives until the reply. */
 struct bytes exchange_address(const struct exchange *x);
 
-/* ---- who asks: admit.c ---- */
+/* ---- whom the request acts as: admit.c ---- */
 
 /* For handlers of what depends on it: may the client do what is for any of these roles? Is it
  * for this topic? The route's own roles, and the topics in the path, were asked for before. */

@@ -7,7 +7,7 @@
  *   message.c   first line, headers, where the body ends, escapes, queries; pure
  *   exchange.c  one request and its reply, as handlers see it; from a path to its handler, by
  *               the app's table
- *   admit.c     who asks, and may they
+ *   admit.c     whom a request acts as, and whether that one may
  *   asked.c     what was asked for, for the audit log
  *   errors.c    every error, as the wire says it
  */
@@ -44,8 +44,8 @@ struct route {
     enum route_body body;
     unsigned what;         /* the app's: for a handler of several paths */
     bool is_for_monitors;  /* served over the limits, too; its query is ignored */
-    unsigned roles;        /* that it is for, any of them (role.h); 0: it is for everybody */
-    const char *operation; /* its name in the API's description; NULL: roles is 0 */
+    unsigned roles;        /* that it is for, any of them (role.h); not 0 */
+    const char *operation; /* its name in the API's description; NULL: it is for everybody */
     const char *query[EXCHANGE_QUERY_MAX]; /* the names it knows, up to the first NULL */
 };
 

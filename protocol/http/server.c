@@ -36,6 +36,7 @@
 #include "base/log.h"
 #include "protocol/conn/floating.h"
 #include "protocol/access/identity.h"
+#include "protocol/access/role.h"
 #include "protocol/http/admit.h"
 #include "protocol/http/asked.h"
 #include "protocol/http/exchange.h"
@@ -518,7 +519,8 @@ struct http *http_new(const struct http_app *app, void *arg, const struct http_o
     struct http *h = must(calloc(1, sizeof(*h)));
 
     for (unsigned i = 0; i < app->route_count; i++)
-        assert(!app->routes[i].roles == !app->routes[i].operation);
+        assert(app->routes[i].roles && !(app->routes[i].roles & ACCESS_EVERYBODY) ==
+                                           (app->routes[i].operation != NULL));
     h->app = app;
     h->arg = arg;
     h->ops = (struct port_ops){

@@ -16,8 +16,8 @@ CONTRACT = contract_in_source()
 DOCUMENT = CONTRACT.document
 
 KEYS = {
-    "document": {"openapi", "jsonSchemaDialect", "info", "servers", "tags", "paths",
-                 "components"},
+    "document": {"openapi", "jsonSchemaDialect", "info", "servers", "security", "tags",
+                 "paths", "components"},
     "path": {"parameters", *METHODS},
     "operation": {"operationId", "tags", "summary", "description", "parameters", "requestBody",
                   "responses", "x-roles"},
@@ -105,6 +105,7 @@ def test_every_reference_leads_somewhere():
 
 def test_every_component_is_used():
     used = {each["$ref"] for each in inner_dicts(DOCUMENT) if "$ref" in each}
+    used |= {f"#/components/securitySchemes/{name}" for way in DOCUMENT["security"] for name in way}
     for kind, components in DOCUMENT["components"].items():
         for name in components:
             assert f"#/components/{kind}/{name}" in used, name

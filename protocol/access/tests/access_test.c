@@ -34,10 +34,13 @@ static void add_token(struct buf *line, const char *before, const char *token)
         buf_printf(line, "%02x", hash[i]);
 }
 
-static void take(struct access *a, const struct buf *text)
+/* Adds the end of the last line, too. */
+static void take(struct access *a, struct buf *text)
 {
     struct buf why = BUF_INIT;
 
+    if (text->len)
+        buf_add_char(text, '\n');
     assert_int_equal(access_take(a, buf_bytes(text), &why), STATUS_OK);
     assert_int_equal(why.len, 0);
     buf_fini(&why);
@@ -122,8 +125,8 @@ static void finds_each_of_many(void **state)
         assert_string_equal(whose(*state, token), name);
         assert_string_equal(name_of(access_of_name(*state, bytes_of_text(name), NOW_MS)), name);
     }
-    buf_add_text(&text, "more all");
-    assert_refused(*state, buf_text(&text), "line 1001: more than 1000 identities");
+    buf_add_text(&text, "more all\n");
+    assert_refused(*state, buf_text(&text), "line 1002: more than 1000 identities");
     buf_fini(&text);
 }
 
@@ -149,14 +152,18 @@ static void a_bad_file_changes_nothing(void **state)
     buf_add_text(&text, "shop all");
     add_token(&text, " token=", "t");
     take(*state, &text);
-    assert_refused(*state, "a all\n\nb nothing",
+    assert_refused(*state, "a all\n\nb nothing\n",
                    "line 3: roles are produce, consume, inspect, operate, admin, with commas "
                    "between, or all");
-    assert_refused(*state, "a all\nb all\na inspect", "there are two identities a");
+    assert_refused(*state, "a all\nb all\na inspect topics=",
+                   "line 3: it does not end: was the file cut short?");
+    assert_refused(*state, "a all", "line 1: it does not end: was the file cut short?");
+    assert_refused(*state, "a all\nb all\na inspect\n", "there are two identities a");
     buf_add_text(&twice, "a all");
     add_token(&twice, " token=", "same");
     buf_add_text(&twice, "\nb all");
     add_token(&twice, " token=", "same");
+    buf_add_char(&twice, '\n');
     assert_int_equal(access_take(*state, buf_bytes(&twice), &text), STATUS_BAD_CONFIG);
     assert_non_null(strstr(buf_text(&text), " has a token twice, or that of "));
     assert_string_equal(whose(*state, "t"), "shop");
@@ -165,17 +172,22 @@ static void a_bad_file_changes_nothing(void **state)
     buf_fini(&twice);
 }
 
-static void is_off_without_identities_and_closed_when_told(void **state)
+static void is_off_until_it_is_told_of_identities_were_it_none(void **state)
 {
     struct buf text = BUF_INIT;
 
     assert_false(access_is_on(*state));
-    access_close(*state);
-    assert_true(access_is_on(*state));
-    assert_string_equal(whose(*state, "t"), "");
     buf_add_text(&text, "# nobody\n");
     take(*state, &text);
+    assert_true(access_is_on(*state));
+    assert_int_equal(access_count(*state), 0);
+    assert_string_equal(whose(*state, "t"), "");
+    buf_add_text(&text, "a all\nb all");
+    take(*state, &text);
+    assert_int_equal(access_count(*state), 2);
+    access_turn_off(*state);
     assert_false(access_is_on(*state));
+    assert_int_equal(access_count(*state), 0);
     buf_fini(&text);
 }
 
@@ -235,8 +247,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(finds_each_of_many, set_up, tear_down),
         cmocka_unit_test_setup_teardown(is_nobody_from_its_last_second_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_bad_file_changes_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(is_off_without_identities_and_closed_when_told, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(is_off_until_it_is_told_of_identities_were_it_none,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_identity_in_use_outlives_the_file, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(wrong_tokens_are_counted_by_address, set_up, tear_down),

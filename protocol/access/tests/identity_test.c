@@ -76,6 +76,8 @@ static void refuses_what_it_does_not_understand(void **state)
         {"shop produce, consume", "roles are"},
         {"shop produce topics=", "topics: each"},
         {"shop produce topics=a,,b", "topics: each"},
+        {"shop produce topics=a,", "topics: each"},
+        {"shop produce token=" HASH_A ",", "token: the SHA-256"},
         {"shop produce topics=a\nb", "topics: each"},
         {"shop produce topics=\xc3\xb6", "topics: each"},
         {"shop produce topics=*a", "topics: each"},
@@ -142,6 +144,9 @@ static void has_the_topics_of_its_patterns_and_no_others(void **state)
         assert_true(identity_has_topic(all, topic));
         assert_true(identity_has_topic(star, topic));
     }
+    assert_false(identity_has_all_topics(some));
+    assert_true(identity_has_all_topics(all));
+    assert_true(identity_has_all_topics(star));
     identity_drop(some);
     identity_drop(all);
     identity_drop(star);

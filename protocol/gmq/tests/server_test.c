@@ -312,8 +312,7 @@ static void speaks_exactly_like_gmq_when_strict(void **state)
 
 /* ---- identities ---- */
 
-#define MAY_NOT \
-    "\"forbidden: the identity that this port gives to its clients may not do that\"}\n"
+#define MAY_NOT "\"forbidden: the identity of this port may not do that (gmq.as)\"}\n"
 
 static void become(struct fixture *f, struct access *access, const char *as)
 {

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Plants differences into a small table, description and page, and sees each of them found."""
+import pathlib
+import tempfile
+import unittest
+
+import check_roles
+
+TABLE = '''static const struct route routes[] = {
+    {"POST", BYTES("/v1/topics/{topic}/purge"), api_sweep, .body = ROUTE_SMALL_BODY,
+        .operation = "purge", .roles = ACCESS_OPERATE},
+    {"GET", BYTES("/v1/topics/{topic}"), api_stats,
+        .operation = "getTopic", .roles = ACCESS_INSPECT | ACCESS_OPERATE},
+    {"GET", BYTES("/health/live"), health_live, .is_for_monitors = true,
+        .roles = ACCESS_EVERYBODY},
+};
+'''
+DESCRIPTION = '''paths:
+  /v1/topics/{topic}/purge:
+    post:
+      operationId: purge
+      x-roles: [operate]
+  /v1/topics/{topic}:
+    get:
+      operationId: getTopic
+      x-roles: [inspect, operate]
+'''
+PAGE = '''| `operate` | touches many | `purge`, `getTopic` |
+| `inspect` | looks | `getTopic` |
+'''
+
+
+def found(table=TABLE, description=DESCRIPTION, page=PAGE):
+    files = {"protocol/api/app.c": table, "protocol/api/openapi.yaml": description,
+             "doc/security.md": page}
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in files.items():
+            place = pathlib.Path(root, path)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+        return list(check_roles.complaints(pathlib.Path(root)))
+
+
+class Roles(unittest.TestCase):
+    def test_what_is_the_same_everywhere_is_fine(self):
+        self.assertEqual(found(), [])
+
+    def test_each_difference_is_found(self):
+        for planted in [
+                {"table": TABLE.replace("ACCESS_OPERATE}", "ACCESS_ADMIN}", 1)},
+                {"table": TABLE.replace(', .roles = ACCESS_OPERATE}', "}", 1)},
+                {"table": TABLE.replace('"/health/live"', '"/v1/secret"')},
+                {"table": TABLE.replace('.operation = "getTopic"', '.operation = "purge"')},
+                {"table": "static const struct route routes[] = {\n};\n"},
+                {"description": DESCRIPTION.replace("[operate]", "[produce]")},
+                {"description": DESCRIPTION.replace("      x-roles: [operate]\n", "")},
+                {"page": PAGE.replace("`purge`, ", "")},
+                {"page": PAGE.replace("`inspect` |", "`admin` |")}]:
+            with self.subTest(planted):
+                self.assertNotEqual(found(**planted), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
