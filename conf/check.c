@@ -1,7 +1,8 @@
 /* Rules between keys. Each rule complains about the key that the operator will change.
  *
  * To add a rule: a function, and a line in `rules` with the keys it looks at. The rules of
- * `topics` are in topics.c, of `ha` in check_ha.c, of `vip` in check_vip.c.
+ * `topics` are in topics.c, of `ha` in check_ha.c, of `vip` in check_vip.c, of `tls` in
+ * check_tls.c.
  */
 #include "conf/check.h"
 
@@ -350,5 +351,6 @@ void draft_check(struct conf_draft *d)
     check_rules(d, rules, sizeof(rules) / sizeof(*rules));
     check_ha(d);
     check_vip(d);
+    check_tls(d);
     check_topics(d);
 }

@@ -11,6 +11,10 @@
 #define CHECK_PORT_KEYS                 CONF_PORT_LIST(CHECK_PORT_KEY)
 #define CHECK_PORT_KEY(name, word, ...) word ".listen",
 
+/* The keys that say whether the ports speak TLS. */
+#define CHECK_PORT_TLS_KEYS                 CONF_PORT_LIST(CHECK_PORT_TLS_KEY)
+#define CHECK_PORT_TLS_KEY(name, word, ...) word ".tls",
+
 /* A rule is judged only when none of its keys is bad. */
 struct check_rule {
     void (*judge)(struct conf_draft *d);
@@ -39,6 +43,9 @@ void check_ha(struct conf_draft *d);
 
 /* Of the section `vip`; in check_vip.c. */
 void check_vip(struct conf_draft *d);
+
+/* Reads the files of the section `tls` and judges them; in check_tls.c. */
+void check_tls(struct conf_draft *d);
 
 /* The number of rows of `topics`, and each row; in topics.c. */
 void check_topics(struct conf_draft *d);

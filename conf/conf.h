@@ -13,6 +13,7 @@
  *             value, the list of mistakes
  *   check.c   rules between keys, and values derived from several keys;
  *             check_ha.c, check_vip.c: the same for `ha` and `vip`
+ *   check_tls.c  the same for `tls`, whose files it reads
  *   topics.c  the list `topics`: its rows, as a value and checked
  *   print.c   printing the effective configuration, and the table for --help; reloading
  */
@@ -27,6 +28,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "base/tls_context.h"
 #include "base/topic_settings.h"
 
 /* The ports for clients: a row for each dialect that listens.
@@ -57,6 +59,12 @@ enum conf_port {
 /* "gmq"; and "gmq.listen". */
 const char *conf_port_word(enum conf_port port);
 const char *conf_port_key(enum conf_port port);
+const char *conf_port_tls_key(enum conf_port port); /* "gmq.tls" */
+
+/* What a port speaks. OPTIONAL: TLS with those clients that begin it, plain with the others. */
+enum conf_port_tls { PORT_TLS_OFF, PORT_TLS_OPTIONAL, PORT_TLS_REQUIRED };
+
+enum conf_tls_client { TLS_CLIENT_OPTIONAL, TLS_CLIENT_REQUIRED };
 
 enum conf_address_kind {
     ADDRESS_OFF,
@@ -168,7 +176,8 @@ struct conf {
         size_t memory_bytes; /* 0: half of the machine's, or of the control group's limit */
         char *redis_server;
     } store;
-    struct conf_address listen[CONF_PORTS]; /* by port: OFF or TCP */
+    struct conf_address listen[CONF_PORTS];  /* by port: OFF or TCP */
+    enum conf_port_tls port_tls[CONF_PORTS]; /* OFF unless there is a certificate */
     char *as[CONF_PORTS]; /* by port: whom clients without a token act as; "": nobody */
     struct {
         char *file; /* of identities; "": there is none */
@@ -181,6 +190,11 @@ struct conf {
         unsigned metrics_topics;
         char *hosts; /* names with commas between; "": any */
     } http;
+    struct {
+        char *file[TLS_PARTS];       /* "": none */
+        enum conf_tls_client client; /* where TLS_CLIENT_CA is given */
+        char *text[TLS_PARTS];       /* of the files, which fit together; "": none. No keys */
+    } tls;
     struct {
         size_t body_bytes;
         unsigned connections;             /* per protocol; 0: see wiring_connections_max() */
@@ -271,7 +285,8 @@ void conf_print(const struct conf *conf, FILE *to);
 /* Prints every key with its default, its range and a line of help. */
 void conf_print_keys(FILE *to);
 
-/* Moves the changed reloadable values from `fresh` into `running`. Adds the names of these keys
+/* Moves the changed reloadable values, and what the files of `tls` hold, from `fresh` into
+ * `running`. Adds the names of these keys
  * to `taken`, and those of changed keys that need a restart to `need_restart`, separated by
  * ", ". Texts of reloadable keys borrowed from `running` die with `fresh`. */
 void conf_reload(struct conf *running, struct conf *fresh, struct buf *taken,

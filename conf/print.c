@@ -7,9 +7,9 @@
 
 #include "conf/table.h"
 
-#define X(name, word, ...) [PORT_##name] = {word, word ".listen"},
+#define X(name, word, ...) [PORT_##name] = {word, word ".listen", word ".tls"},
 static const struct {
-    const char *word, *key;
+    const char *word, *key, *tls_key;
 } ports[] = {CONF_PORT_LIST(X)};
 #undef X
 
@@ -23,9 +23,21 @@ const char *conf_port_key(enum conf_port port)
     return ports[port].key;
 }
 
+const char *conf_port_tls_key(enum conf_port port)
+{
+    return ports[port].tls_key;
+}
+
 bool conf_topic_has(const struct conf_topic *topic, enum conf_topic_key key)
 {
     return topic->given & 1u << key;
+}
+
+static void forget_tls_text(char *text)
+{
+    if (text)
+        explicit_bzero(text, strlen(text));
+    free(text);
 }
 
 void conf_free(struct conf *conf)
@@ -36,6 +48,8 @@ void conf_free(struct conf *conf)
         if (conf_keys[i].kind->fini)
             conf_keys[i].kind->fini(conf_key_field(&conf_keys[i], conf));
     }
+    for (unsigned part = 0; part < TLS_PARTS; part++)
+        forget_tls_text(conf->tls.text[part]);
     free(conf);
 }
 
@@ -76,6 +90,21 @@ static void swap(const struct conf_key *key, struct conf *a, struct conf *b)
     memcpy(field_b, kept, key->kind->bytes);
 }
 
+/* The files may have changed where their names have not. */
+static void take_tls_texts(struct conf *running, struct conf *fresh, struct buf *taken)
+{
+    static const char *const names[TLS_PARTS] = {"certificate", "key", "client_ca"};
+
+    for (unsigned part = 0; part < TLS_PARTS; part++) {
+        char *before = running->tls.text[part];
+
+        if (strcmp(before, fresh->tls.text[part]) != 0)
+            buf_printf(taken, "%sthe file of tls.%s", taken->len ? ", " : "", names[part]);
+        running->tls.text[part] = fresh->tls.text[part];
+        fresh->tls.text[part] = before;
+    }
+}
+
 void conf_reload(struct conf *running, struct conf *fresh, struct buf *taken,
                  struct buf *need_restart)
 {
@@ -89,6 +118,7 @@ void conf_reload(struct conf *running, struct conf *fresh, struct buf *taken,
         if (key->is_reloadable)
             swap(key, running, fresh);
     }
+    take_tls_texts(running, fresh, taken);
 }
 
 /* ---- print ---- */

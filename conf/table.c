@@ -20,6 +20,8 @@ static const char *const format_words[] = {"text", "json", NULL};
 static const char *const mode_words[] = {"standalone", "standby", "cluster", NULL};
 static const char *const on_loss_words[] = {"stop", "failsafe", NULL};
 static const char *const appendfsync_words[] = {"always", "everysec", NULL};
+static const char *const tls_words[] = {"off", "optional", "required", NULL};
+static const char *const tls_client_words[] = {"optional", "required", NULL};
 static const char *const backoff_words[] = {"none", "fixed", "exponential", NULL};
 
 /* clang-format off */
@@ -102,6 +104,8 @@ const struct conf_key conf_keys[] = {
 
 #define X(name, word, fallback, text, ...) \
     {word ".listen", &kind_listen, AT(listen[PORT_##name]), fallback, .help = text}, \
+    {word ".tls", &kind_word, AT(port_tls[PORT_##name]), "off", .words = tls_words, \
+     .is_reloadable = true, .help = "whether clients speak TLS; optional: those that want to"}, \
     {word ".as", &kind_name, AT(as[PORT_##name]), "", 0, 64, .is_reloadable = true, \
      .help = "with access.file: the identity of clients without a token"}, __VA_ARGS__
     CONF_PORT_LIST(X)
@@ -109,6 +113,15 @@ const struct conf_key conf_keys[] = {
 
     {"access.file", &kind_text, AT(access.file), "", 0, PATH_BYTES,
      .is_reloadable = true, .help = "identities and what they may do; reread on SIGHUP; empty: no limits"},
+
+    {"tls.certificate", &kind_text, AT(tls.file[TLS_CERTIFICATE]), "", 0, PATH_BYTES,
+     .is_reloadable = true, .help = "a PEM file: the certificate, and behind it its chain"},
+    {"tls.key", &kind_text, AT(tls.file[TLS_KEY]), "", 0, PATH_BYTES,
+     .is_reloadable = true, .help = "a PEM file: the certificate's key, not readable by all"},
+    {"tls.client_ca", &kind_text, AT(tls.file[TLS_CLIENT_CA]), "", 0, PATH_BYTES,
+     .is_reloadable = true, .help = "a PEM file: who may vouch for clients; empty: nobody is asked"},
+    {"tls.client", &kind_word, AT(tls.client), "required", .words = tls_client_words,
+     .is_reloadable = true, .help = "with client_ca: whether a client must have a certificate"},
 
     {"limits.body_bytes", &kind_size, AT(limits.body_bytes), "1MiB", 1, MIB(64),
      .is_reloadable = true, .help = "the largest body of a job"},

@@ -71,7 +71,7 @@ LAYERS = {
 
 # Tests and fuzzers may also use the fakes, and say who scans.
 TEST_FILES = ["**/tests/*", "**/tests/fixtures/*", "node/store/contract/*", "itests/bench/load/*_test.c"]
-TEST_MAY = ["base/tests/unit.h", "node/store/memory/store.h", "**/tests/fixtures/*.h", "node/store/redis/tests/server_fixture.h",
+TEST_MAY = ["base/tests/unit.h", "base/tests/certificates.h", "node/store/memory/store.h", "**/tests/fixtures/*.h", "node/store/redis/tests/server_fixture.h",
             "node/store/store.h", "node/queue/shares.h", "protocol/conn/tests/client_fixture.h",
             "protocol/http/tests/*.h", "protocol/api/*.h",
             "conf/tests/conf_fixture.h", "node/tests/*_fixture.h", "ha/fake/*.h", "ha/sim/*.h", "ha/**/tests/*.h"]
@@ -82,7 +82,9 @@ LIBRARIES = {
     "event2/**": ["base/loop.c", "ha/peer/*", "base/resolve.c", "ha/coord/zk_io.c",
                   "ha/vip/packet.c", "protocol/**",
                   "node/store/redis/wire/conn.c", "node/worker.c", "node/program.c", "itests/bench/**", *TEST_FILES],
-    "openssl/**": ["ha/peer/conn.c", "protocol/access/access.c"],
+    "openssl/**": ["ha/peer/conn.c", "protocol/access/access.c", "base/tls_context.c",
+                   "protocol/conn/tls.c", "itests/bench/load/*", "protocol/conn/tests/*",
+                   "base/tests/certificates.c"],
     "zookeeper/**": ["ha/coord/zk_*"],
     "yaml.h": ["conf/yaml*"],
     "jansson.h": ["protocol/**", "node/ctl/**"],

@@ -14,8 +14,7 @@
 
 #include "conf/conf.h"
 
-/* cmocka's setup and teardown; the test is in its directory. It may write c.yaml,
- * printed.yaml and secret there. */
+/* cmocka's setup and teardown; the test is in its directory, and may write files there. */
 int fixture_enter(void **state);
 int fixture_leave(void **state);
 

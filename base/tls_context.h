@@ -1,0 +1,44 @@
+/* What a TLS server shows and asks for, made from PEM texts: its certificate with the chain,
+ * its key, and the authorities whose clients it takes. The configuration makes one to judge its
+ * files; the ports make theirs from the same texts.
+ *
+ * TLS 1.2 and 1.3, with ciphers that authenticate what they encrypt and keys that die with the
+ * connection; no compression, no renegotiation. Sessions are resumed by tickets, so a server
+ * keeps nothing of a client that has gone.
+ */
+#ifndef DUEQ_BASE_TLS_CONTEXT_H
+#define DUEQ_BASE_TLS_CONTEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+enum tls_part { TLS_CERTIFICATE, TLS_KEY, TLS_CLIENT_CA, TLS_PARTS };
+
+struct tls_texts {
+    const char *pem[TLS_PARTS]; /* of TLS_CLIENT_CA "": no certificates are asked for */
+    bool is_client_required;    /* a client without a certificate is refused */
+};
+
+struct ssl_ctx_st;
+
+struct tls_context {
+    struct ssl_ctx_st *ssl;    /* connections that have begun with it hold it on their own */
+    int64_t end_s;             /* the first end of a certificate in the chain, since 1970 */
+    unsigned char clients[32]; /* stands for the clients that it takes */
+};
+
+/* NULL: `*blamed` is the part that is wrong, and `why` says how, for an operator. */
+struct tls_context *tls_context_new(const struct tls_texts *texts, enum tls_part *blamed,
+                                    struct buf *why);
+void tls_context_free(struct tls_context *context);
+
+/* Tickets of `from` are good in `to`, unless the two take other clients: a client that only the
+ * old rule would take must not come back by a ticket. */
+void tls_context_keep_tickets(struct tls_context *to, const struct tls_context *from);
+
+/* The library's reason for the last failure, which is forgotten with that; never NULL. */
+const char *tls_take_reason(void);
+
+#endif
