@@ -6,8 +6,8 @@
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
@@ -202,13 +202,26 @@ static bool fill(SSL_CTX *ssl, const struct tls_texts *texts, enum tls_part *bla
     return true;
 }
 
-/* Sessions are named by the clients that are taken, so that a ticket is good nowhere else. */
-static void name_clients(struct tls_context *context, const struct tls_texts *texts)
+/* A digest of the parts from `first` on. */
+static void digest(const struct tls_texts *texts, enum tls_part first, unsigned char to[32])
 {
-    const char *authorities = texts->pem[TLS_CLIENT_CA];
+    EVP_MD_CTX *sum = must(EVP_MD_CTX_new());
+    bool is_done = EVP_DigestInit_ex(sum, EVP_sha256(), NULL) == 1 &&
+                   EVP_DigestUpdate(sum, &texts->is_client_required, sizeof(bool)) == 1;
 
-    SHA256((const unsigned char *)authorities, strlen(authorities), context->clients);
-    context->clients[0] ^= texts->is_client_required;
+    for (unsigned part = first; part < TLS_PARTS; part++) /* each with its NUL */
+        is_done = is_done &&
+                  EVP_DigestUpdate(sum, texts->pem[part], strlen(texts->pem[part]) + 1) == 1;
+    if (!is_done || EVP_DigestFinal_ex(sum, to, NULL) != 1)
+        abort();
+    EVP_MD_CTX_free(sum);
+}
+
+/* Sessions are named by the clients that are taken, so that a ticket is good nowhere else. */
+static void name(struct tls_context *context, const struct tls_texts *texts)
+{
+    digest(texts, TLS_CERTIFICATE, context->texts);
+    digest(texts, TLS_CLIENT_CA, context->clients);
     if (SSL_CTX_set_session_id_context(context->ssl, context->clients,
                                        sizeof(context->clients)) != 1)
         abort();
@@ -230,7 +243,7 @@ struct tls_context *tls_context_new(const struct tls_texts *texts, enum tls_part
     }
     context = must(calloc(1, sizeof(*context)));
     *context = (struct tls_context){.ssl = ssl, .end_s = first_end(ssl)};
-    name_clients(context, texts);
+    name(context, texts);
     return context;
 }
 
@@ -240,6 +253,14 @@ void tls_context_free(struct tls_context *context)
         return;
     SSL_CTX_free(context->ssl);
     free(context);
+}
+
+bool tls_context_is_of(const struct tls_context *context, const struct tls_texts *texts)
+{
+    unsigned char of_texts[sizeof(context->texts)];
+
+    digest(texts, TLS_CERTIFICATE, of_texts);
+    return !memcmp(context->texts, of_texts, sizeof(of_texts));
 }
 
 void tls_context_keep_tickets(struct tls_context *to, const struct tls_context *from)

@@ -26,13 +26,16 @@ struct ssl_ctx_st;
 struct tls_context {
     struct ssl_ctx_st *ssl;    /* connections that have begun with it hold it on their own */
     int64_t end_s;             /* the first end of a certificate in the chain, since 1970 */
-    unsigned char clients[32]; /* stands for the clients that it takes */
+    unsigned char clients[32]; /* stands for the clients that it takes, */
+    unsigned char texts[32];   /* and this for all that it was made from */
 };
 
 /* NULL: `*blamed` is the part that is wrong, and `why` says how, for an operator. */
 struct tls_context *tls_context_new(const struct tls_texts *texts, enum tls_part *blamed,
                                     struct buf *why);
 void tls_context_free(struct tls_context *context);
+
+bool tls_context_is_of(const struct tls_context *context, const struct tls_texts *texts);
 
 /* Tickets of `from` are good in `to`, unless the two take other clients: a client that only the
  * old rule would take must not come back by a ticket. */

@@ -52,6 +52,7 @@ void connection_close(struct connection *c, const char *reason)
     connection_stop_reading(c);
     connection_stop_writing(c);
     connection_stop_floating(c);
+    connection_fini_tls(c);
     event_free(c->readable);
     connection_forget_hangup(c);
     close(c->fd);
@@ -228,17 +229,26 @@ static int64_t time_to_idle(const struct connection *c)
     return is_busy ? limit_ms : c->progress_mono_ms + limit_ms - connection_now(c);
 }
 
+static int64_t earlier(int64_t a_ms, int64_t b_ms)
+{
+    return a_ms < b_ms ? a_ms : b_ms;
+}
+
 /* Idle connections are looked at when they can be idle long enough, not at each request. */
 static void look_at_open(struct connection *c)
 {
     int64_t idle_ms = time_to_idle(c), read_ms = connection_time_to_read(c);
+    int64_t tls_ms = connection_time_for_tls(c), first_ms = earlier(idle_ms, read_ms);
 
+    first_ms = earlier(first_ms, tls_ms);
     if (idle_ms <= 0)
         connection_close(c, "idle for too long (limits.idle)");
     else if (read_ms == 0)
         connection_close(c, "its replies were not read in time (limits.request_time)");
-    else if (idle_ms != INT64_MAX || read_ms != INT64_MAX)
-        connection_arm(c, idle_ms < read_ms ? idle_ms : read_ms);
+    else if (tls_ms == 0)
+        connection_give_up_tls(c);
+    else if (first_ms != INT64_MAX)
+        connection_arm(c, first_ms);
 }
 
 static void on_timer(struct timer *timer)
@@ -283,6 +293,7 @@ void connection_init(struct connection *c, struct connection_kind *kind, int fd)
     connection_start_reading(c);
     if (kind->idle_ms)
         connection_arm(c, kind->idle_ms);
+    connection_start_tls(c);
     connection_start_floating(c);
 }
 

@@ -25,7 +25,8 @@
  * acknowledged them; the kernel of a client that has left answers with a reset. The end is
  * noticed even while the connection reads nothing; input from before the end is still served.
  *
- * floating.h is about connections whose own address moves to another node.
+ * floating.h is about connections whose own address moves to another node, tls.h about those
+ * that speak TLS: their dialect does not notice.
  *
  * Closing requires a reason, a static text; it goes to the log at level debug.
  */
@@ -39,10 +40,12 @@
 #include "base/loop.h"
 #include "base/buf.h"
 #include "protocol/conn/peer.h"
+#include "protocol/conn/tls.h"
 
 struct connection;
 struct event;
 struct floating;
+struct tls_session;
 
 #define CONNECTION_ACK_STEPS    6
 #define CONNECTION_DRAIN_ACK_MS 100 /* ending_ack_ms while the node stops */
@@ -92,6 +95,7 @@ struct connection_kind {
     size_t unread_bytes; /* gauge, of unread_max_bytes */
 
     const struct floating *floating; /* see floating.h; NULL: no address moves */
+    struct tls_port tls;             /* see tls.h; all zero: nobody speaks TLS */
 
     /* For the files that private.h names; zero at first */
     unsigned connections; /* gauge */
@@ -133,10 +137,13 @@ struct connection {
     bool is_watched;       /* in the hangup set: the client may end while nothing is read */
     bool saw_end; /* the client has ended its side; still OPEN: there is input before that */
     bool has_cancelled;
-    bool is_lost;       /* it was reset: nothing more is acknowledged */
-    bool is_said;       /* connection_end_output() was called */
-    const char *reason; /* of the end */
-    char *peer;         /* peer.c's */
+    bool is_lost;      /* it was reset: nothing more is acknowledged */
+    bool is_said;      /* connection_end_output() was called, */
+    bool is_shut;      /* and the client can see it */
+    bool is_undecided; /* its first byte, which has not come, says whether it speaks TLS */
+    struct tls_session *tls; /* NULL: it does not */
+    const char *reason;      /* of the end */
+    char *peer;              /* peer.c's */
     struct event *readable;
     struct event *writable; /* NULL: it never had to wait */
     struct timer timer;
@@ -182,6 +189,10 @@ void connection_done(struct connection *c);
  * awaited output is acknowledged. On a connection that ends already, the current limits hold
  * from now on. */
 void connection_wind_up(struct connection *c, const char *reason);
+
+/* The subject of the client's certificate, which was verified, in the form of RFC 2253; NULL:
+ * it has shown none. Lives as long as the connection is not closed. */
+const char *connection_subject(struct connection *c);
 
 /* Closes the descriptor at once; nothing more is sent. acked_bytes counts what is acknowledged
  * by now. on_closed comes in the next turn. */

@@ -28,7 +28,7 @@ static bool asks_nothing(const struct connection *c)
 {
     int unread = 0;
 
-    return !is_busy(c) && stream_len(&c->input) == 0 &&
+    return !is_busy(c) && stream_len(&c->input) == 0 && !connection_is_within_record(c) &&
            (ioctl(c->fd, SIOCINQ, &unread) != 0 || unread == 0);
 }
 

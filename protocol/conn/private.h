@@ -4,9 +4,12 @@
  *   read.c        input: offered, kept, and when nothing is read
  *   write.c       output: written, kept, acknowledged, and read in time
  *   floating.c    when its own end is an address that moves to another node
+ *   tls.c         when its bytes are encrypted
  */
 #ifndef DUEQ_PROTOCOL_CONN_PRIVATE_H
 #define DUEQ_PROTOCOL_CONN_PRIVATE_H
+
+#include <sys/types.h>
 
 #include "protocol/conn/connection.h"
 
@@ -64,6 +67,9 @@ void shed_bound_unread(struct connection_kind *kind, const struct connection *ne
 
 /* ---- read.c ---- */
 
+/* What the kernel has now, once; and to the dialect what comes of it. */
+void connection_read(struct connection *c);
+
 /* From the next turn on. */
 void connection_start_reading(struct connection *c);
 
@@ -83,6 +89,8 @@ void connections_fini_hangups(struct connection_kind *kind);
 
 /* For good: unwritten output is forgotten. */
 void connection_stop_writing(struct connection *c);
+
+void connection_await_writable(struct connection *c);
 
 /* All that was sent is with the kernel. */
 bool connection_is_written(const struct connection *c);
@@ -112,6 +120,53 @@ void connection_restart_time_to_read(struct connection *c);
 
 /* Has the connection failed? The kernel reports an error only once, `is_lost` remembers. */
 bool connection_find_error(struct connection *c);
+
+/* ---- tls.c ---- */
+
+/* At the beginning. */
+void connection_start_tls(struct connection *c);
+
+/* For good, before the descriptor is closed; says goodbye where that is possible. */
+void connection_fini_tls(struct connection *c);
+
+/* Nothing can be sent or received yet: what comes is for connection_shake(), from the loop. */
+bool connection_is_shaking(const struct connection *c);
+void connection_shake(struct connection *c);
+
+/* The handshake has to write before it can read on: connection_read() gives it nothing new. */
+bool connection_must_write_first(const struct connection *c);
+
+/* Its handshake has failed: closes. */
+void connection_fail_tls(struct connection *c, const char *reason);
+
+/* The milliseconds left for a handshake, or for a record that has begun; INT64_MAX: neither is
+ * going on, or there is no limit. At 0: closes. */
+int64_t connection_time_for_tls(const struct connection *c);
+void connection_give_up_tls(struct connection *c);
+
+/* A part of a record is in the session. */
+bool connection_is_within_record(const struct connection *c);
+
+enum tls_progress {
+    TLS_MORE,   /* there may be more input */
+    TLS_ENDED,  /* the client sends no more */
+    TLS_BROKEN, /* nothing can be received any more */
+    TLS_CLOSED, /* the connection is closed */
+};
+
+/* Takes what has come over the wire, perhaps nothing, and decrypts all that is complete: at
+ * most `wire.len` and a record. */
+enum tls_progress connection_take_tls(struct connection *c, struct bytes wire, char *to,
+                                      size_t room, size_t *len);
+
+/* Writes as send() does, with its errno. */
+ssize_t connection_write_tls(struct connection *c, struct bytes bytes);
+
+/* How much of what was written is acknowledged, while the kernel holds `waiting_bytes`. */
+uint64_t connection_acked_by_tls(struct connection *c, uint64_t waiting_bytes);
+
+/* Tells the client that nothing more comes. False: the kernel has no room for that now. */
+bool connection_end_tls(struct connection *c);
 
 /* ---- floating.c ---- */
 

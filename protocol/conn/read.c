@@ -17,7 +17,8 @@
 
 #include "protocol/conn/private.h"
 
-#define HANGUPS_PER_TURN 64 /* then the rest of the loop has its turn */
+#define TLS_KEPT_BYTES   17408 /* of a record that is not complete: more than any takes */
+#define HANGUPS_PER_TURN 64    /* then the rest of the loop has its turn */
 
 void connection_stop_reading(struct connection *c)
 {
@@ -175,38 +176,81 @@ static void end_input(struct connection *c)
 static void lose(struct connection *c)
 {
     c->is_lost = true;
+    if (connection_is_shaking(c))
+        connection_fail_tls(c, "the connection was lost");
     connection_close(c, "the connection was lost");
 }
 
-static void on_readable(evutil_socket_t fd, short what, void *arg)
+static void take_encrypted(struct connection *c, struct bytes wire)
 {
-    /* One for all: it is empty again before the next event. */
-    static char chunk[CONNECTION_READ_BYTES];
-    struct connection *c = arg;
-    size_t most = c->read_max_bytes < sizeof(chunk) ? c->read_max_bytes : sizeof(chunk);
-    ssize_t n;
+    static char plain[CONNECTION_READ_BYTES + TLS_KEPT_BYTES];
+    size_t len;
+    enum tls_progress progress = connection_take_tls(c, wire, plain, sizeof(plain), &len);
 
-    loop_touch(c->kind->loop);
-    if (c->is_paused) {
-        disable_read(c);
-        connection_ask_for_ack(c);
-        return;
-    }
-    n = recv(fd, chunk, most, MSG_DONTWAIT);
-    if (n < 0) {
-        if (errno != EAGAIN && errno != EINTR)
-            lose(c);
-        return;
-    }
-    connection_ask_for_ack(c);
+    if (len)
+        take_input(c, bytes_of(plain, len));
     if (c->state != CONNECTION_OPEN)
         return;
-    if (n > 0)
-        take_input(c, bytes_of(chunk, (size_t)n));
+    if (progress == TLS_BROKEN)
+        lose(c);
+    else if (progress == TLS_ENDED)
+        end_input(c);
+}
+
+static void find_end(struct connection *c)
+{
+    if (connection_is_shaking(c))
+        connection_fail_tls(c, "the client left within its handshake");
     else if (c->is_lost)
         lose(c);
     else
         end_input(c);
+}
+
+/* The bytes, 0 at the end of the input, or -1 and its reason. */
+static ssize_t receive(struct connection *c, char *to, size_t room)
+{
+    if (!connection_must_write_first(c))
+        return recv(c->fd, to, room, MSG_DONTWAIT);
+    errno = EAGAIN;
+    return -1;
+}
+
+void connection_read(struct connection *c)
+{
+    /* One for all: it is empty again before the next event. */
+    static char chunk[CONNECTION_READ_BYTES];
+    size_t most = c->read_max_bytes < sizeof(chunk) ? c->read_max_bytes : sizeof(chunk);
+    ssize_t n = receive(c, chunk, most);
+
+    if (n < 0 && errno != EAGAIN && errno != EINTR)
+        lose(c);
+    if (n < 0 && !connection_is_shaking(c))
+        return;
+    connection_ask_for_ack(c);
+    if (c->state != CONNECTION_OPEN)
+        return;
+    if (n == 0)
+        find_end(c);
+    else if (c->tls)
+        take_encrypted(c, bytes_of(chunk, n > 0 ? (size_t)n : 0));
+    else
+        take_input(c, bytes_of(chunk, (size_t)n));
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+    struct connection *c = arg;
+
+    loop_touch(c->kind->loop);
+    if (connection_is_shaking(c)) {
+        connection_shake(c);
+    } else if (c->is_paused) {
+        disable_read(c);
+        connection_ask_for_ack(c);
+    } else {
+        connection_read(c);
+    }
 }
 
 /* Is there input in front of the client's end? */

@@ -81,15 +81,16 @@ bool connection_awaits_ack(const struct connection *c)
 
 /* How much of the written output is acknowledged, as the kernel counts; a shutdown counts as a
  * byte, too. */
-static uint64_t acknowledged_bytes(const struct connection *c)
+static uint64_t acknowledged_bytes(struct connection *c)
 {
-    bool is_shut = c->is_said && connection_is_written(c);
     uint64_t written = written_bytes(c);
     int waiting = 0;
 
     if (ioctl(c->fd, SIOCOUTQ, &waiting) != 0)
         return written;
-    waiting -= is_shut && waiting > 0;
+    waiting -= c->is_shut && waiting > 0;
+    if (c->tls)
+        return connection_acked_by_tls(c, (uint64_t)waiting);
     return (uint64_t)waiting < written ? written - (uint64_t)waiting : 0;
 }
 
@@ -217,7 +218,8 @@ static size_t write_some(struct connection *c, struct bytes bytes)
     ssize_t n;
 
     do {
-        n = send(c->fd, bytes.at, bytes.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+        n = c->tls ? connection_write_tls(c, bytes)
+                   : send(c->fd, bytes.at, bytes.len, MSG_NOSIGNAL | MSG_DONTWAIT);
     } while (n < 0 && errno == EINTR);
     if (n >= 0)
         return (size_t)n;
@@ -231,7 +233,7 @@ static size_t write_some(struct connection *c, struct bytes bytes)
 static void on_writable(evutil_socket_t fd, short what, void *arg);
 
 /* Made when first needed, which it is for few connections. */
-static void await_writable(struct connection *c)
+void connection_await_writable(struct connection *c)
 {
     if (!c->writable)
         c->writable = event_new(c->kind->loop->base, c->fd, EV_WRITE, on_writable, c);
@@ -251,7 +253,7 @@ static void keep_output(struct connection *c, struct bytes rest)
     if (is_first)
         connection_restart_time_to_read(c);
     shed_bound_unread(c->kind, c);
-    await_writable(c);
+    connection_await_writable(c);
 }
 
 void connection_send(struct connection *c, struct bytes bytes)
@@ -260,6 +262,10 @@ void connection_send(struct connection *c, struct bytes bytes)
 
     if (c->state == CONNECTION_CLOSED)
         return;
+    if (connection_is_shaking(c)) {
+        connection_close(c, "there was something to tell it within its TLS handshake");
+        return;
+    }
     if (stream_len(&c->output) > c->kind->output_max_bytes) {
         connection_close(c, "too much output unread (limits.output_bytes)");
         return;
@@ -279,8 +285,14 @@ void connection_send(struct connection *c, struct bytes bytes)
 
 static void end_when_said(struct connection *c)
 {
-    if (c->is_said && stream_len(&c->output) == 0)
-        shutdown(c->fd, SHUT_WR);
+    if (!c->is_said || c->is_shut || stream_len(&c->output))
+        return;
+    if (!connection_end_tls(c)) {
+        connection_await_writable(c);
+        return;
+    }
+    shutdown(c->fd, SHUT_WR);
+    c->is_shut = true;
 }
 
 void connection_end_output(struct connection *c)
@@ -305,7 +317,7 @@ static void write_kept(struct connection *c)
     if (written_bytes(c) >= c->due_bytes)
         connection_restart_time_to_read(c);
     if (stream_len(&c->output))
-        await_writable(c);
+        connection_await_writable(c);
     else
         end_when_said(c);
 }
@@ -315,8 +327,14 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
     struct connection *c = arg;
 
     loop_touch(c->kind->loop);
+    if (connection_is_shaking(c)) {
+        connection_shake(c);
+        return;
+    }
     if (stream_len(&c->output))
         write_kept(c);
+    else
+        end_when_said(c);
     if (c->state != CONNECTION_CLOSED)
         connection_ask_for_ack(c);
     if (c->state != CONNECTION_CLOSED && c->kind->on_written)

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <arpa/inet.h>
@@ -16,14 +17,17 @@
 #include "base/list.h"
 #include "protocol/conn/private.h"
 #include "protocol/conn/tests/ahead.h"
+#include "protocol/conn/tests/tls_peer.h"
 
-/* A protocol of lines: each is a request, answered with itself when the test says so. */
+/* A protocol of lines: each is a request, answered with itself when the test says so. Tests
+ * marked so are run a second time over TLS, where nothing may be different. */
 struct fixture {
     struct connection_kind kind;
     uint64_t shed;
     struct connection connection;
     int peer;
-    struct buf lines; /* in work */
+    struct tls_peer *tls; /* the same; NULL: plain */
+    struct buf lines;     /* in work */
     unsigned ends;
     unsigned acks;
     bool is_closed;
@@ -145,16 +149,70 @@ static void turn(struct fixture *f)
     }
 }
 
+/* The client takes its steps between the server's. */
+static int begin_tls(struct fixture *f)
+{
+    static uint64_t counts[2];
+
+    f->kind.tls = (struct tls_port){.tls = tls_peer_server(f->kind.loop),
+                                    .mode = TLS_REQUIRED,
+                                    .handshakes = &counts[0],
+                                    .failures = &counts[1]};
+    connection_start_tls(&f->connection);
+    f->tls = tls_peer_new(f->peer);
+    while (!tls_peer_is_open(f->tls) || connection_is_shaking(&f->connection))
+        turn(f);
+    return 0;
+}
+
+/* Sends, and receives as read() does; over TLS, where the test wants that. */
+static void give(struct fixture *f, const char *text)
+{
+    size_t len = strlen(text);
+
+    assert_int_equal(f->tls ? tls_peer_write(f->tls, text, len) : write(f->peer, text, len),
+                     len);
+}
+
+static ssize_t take(struct fixture *f, char *to, size_t room, int flags)
+{
+    return f->tls ? tls_peer_read(f->tls, to, room, flags) : recv(f->peer, to, room, flags);
+}
+
+/* What there is once something is there; 0: the end. A part of a record is nothing yet. */
+static size_t take_some(struct fixture *f, char *to, size_t room)
+{
+    ssize_t n;
+
+    while ((n = take(f, to, room, MSG_DONTWAIT)) < 0) {
+        assert_int_equal(errno, EAGAIN);
+        turn(f);
+    }
+    return (size_t)n;
+}
+
+static int set_up_tls(void **state)
+{
+    return set_up_over(state, make_pair) || begin_tls(*state);
+}
+
+static int set_up_tcp_tls(void **state)
+{
+    return set_up_over(state, make_tcp_pair) || begin_tls(*state);
+}
+
 static int tear_down(void **state)
 {
     struct fixture *f = *state;
 
+    tls_peer_free(f->tls);
     connection_close(&f->connection, "the test is over");
     turn(f);
     assert_true(f->is_closed);
     assert_int_equal(f->kind.kept_bytes, 0);
     close(f->peer);
     buf_fini(&f->lines);
+    tls_free(f->kind.tls.tls);
     loop_free(f->kind.loop);
     free(f);
     return 0;
@@ -176,7 +234,7 @@ static void pass(struct fixture *f, int64_t ms)
 
 static void say(struct fixture *f, const char *text)
 {
-    assert_int_equal(write(f->peer, text, strlen(text)), strlen(text));
+    give(f, text);
     turn(f);
 }
 
@@ -199,8 +257,13 @@ static void assert_in_work(struct fixture *f, const char *lines)
 static void assert_heard(struct fixture *f, const char *text)
 {
     char heard[256] = "";
-    ssize_t n = read(f->peer, heard, sizeof(heard) - 1);
+    size_t len = 0, expected = strlen(text);
+    ssize_t n;
 
+    do { /* over TLS each record comes by itself */
+        n = take(f, heard + len, sizeof(heard) - 1 - len, 0);
+        len += n > 0 ? (size_t)n : 0;
+    } while (n > 0 && len < expected);
     assert_true(n >= 0 || *text == '\0');
     assert_string_equal(heard, text);
 }
@@ -311,6 +374,7 @@ static void answers_a_peer_that_has_ended_its_side(void **state)
     assert_false(f->is_closed); /* it has not read them yet */
     assert_int_equal(f->connection.acked_bytes, 0);
     assert_heard(f, "1\n2\n");
+    assert_heard(f, ""); /* but the end */
     pass(f, 1000);
     assert_true(f->is_closed);
     assert_int_equal(f->connection.acked_bytes, 4);
@@ -330,6 +394,7 @@ static void notices_the_peers_end_while_it_reads_nothing(void **state)
         answer(f);
     assert_int_equal(f->connection.acked_bytes, 0); /* nobody has read them */
     assert_heard(f, "1\n2\n3\n");
+    assert_heard(f, ""); /* but the end */
     pass(f, 1000);
     assert_true(f->is_closed);
 }
@@ -353,6 +418,7 @@ static void serves_what_came_before_the_peers_end(void **state)
     for (unsigned i = 0; i < 6; i++)
         answer(f);
     assert_heard(f, "1\n2\n3\n4\n5\n6\n7\n");
+    assert_heard(f, ""); /* but the end */
     pass(f, 1000);
     assert_true(f->is_closed);
     assert_int_equal(f->connection.acked_bytes, 14);
@@ -422,10 +488,7 @@ static void writes_the_rest_when_there_is_room_again(void **state)
     assert_true(stream_len(&f->connection.output) > 0);
     connection_await_ack(&f->connection);
     while (got < sizeof(large)) {
-        ssize_t n = read(f->peer, heard, sizeof(heard));
-
-        assert_true(n > 0);
-        got += (size_t)n;
+        got += take_some(f, heard, sizeof(heard));
         turn(f);
     }
     pass(f, 45);
@@ -451,7 +514,7 @@ static int64_t trickle(struct fixture *f, int64_t most_ms)
     char some[1024];
 
     while (ms < most_ms && !f->is_closed) {
-        assert_true(read(f->peer, some, sizeof(some)) >= 0);
+        assert_true(take(f, some, sizeof(some), 0) >= 0);
         pass(f, 100);
         ms += 100;
     }
@@ -626,15 +689,14 @@ static void the_client_sees_the_end_and_may_still_send(void **state)
 {
     struct fixture *f = *state;
     char bytes[20000] = "";
-    ssize_t n, sum = 0;
+    size_t n, sum = 0;
 
     connection_send(&f->connection, bytes_of(bytes, sizeof(bytes)));
     connection_end_output(&f->connection);
-    while ((n = read(f->peer, bytes, sizeof(bytes))) > 0) {
+    while ((n = take_some(f, bytes, sizeof(bytes)))) {
         sum += n;
         turn(f);
     }
-    assert_int_equal(n, 0);
     assert_int_equal(sum, sizeof(bytes));
     say(f, "1\n");
     assert_int_equal(f->connection.in_work, 1);
@@ -688,7 +750,7 @@ static void read_all(struct fixture *f, size_t len)
     char bytes[65536];
 
     for (ssize_t n; len > 0; len -= (size_t)n) {
-        n = recv(f->peer, bytes, len < sizeof(bytes) ? len : sizeof(bytes), 0);
+        n = take(f, bytes, len < sizeof(bytes) ? len : sizeof(bytes), 0);
         assert_true(n > 0);
     }
 }
@@ -816,7 +878,7 @@ static void a_reset_behind_input_does_so_too(void **state)
     struct fixture *f = *state;
 
     send_and_await(f, 100);
-    assert_int_equal(send(f->peer, "next\n", 5, 0), 5);
+    give(f, "next\n");
     close(f->peer);
     f->peer = -1;
     AWAIT_TURNS(f, f->lines.len > 0 || f->is_closed);
@@ -858,7 +920,7 @@ static void read_a_little(struct fixture *f)
     uint64_t before = f->connection.acked_bytes;
     char bytes[512];
 
-    AWAIT_TURNS(f, ((void)!recv(f->peer, bytes, sizeof(bytes), MSG_DONTWAIT),
+    AWAIT_TURNS(f, ((void)!take(f, bytes, sizeof(bytes), MSG_DONTWAIT),
                     connection_note_ack(&f->connection), f->connection.acked_bytes > before));
 }
 
@@ -894,17 +956,26 @@ static void a_stop_shortens_the_time_of_those_that_end(void **state)
     f->kind.reading_ms = 3000;
     connection_wind_up(&f->connection, "for the test");
     for (unsigned i = 0; i < 29; i++) {
-        assert_true(recv(f->peer, bytes, 2048, 0) > 0);
+        assert_true(take(f, bytes, 2048, 0) > 0);
         pass(f, 100);
     }
     assert_false(f->is_closed);
-    assert_true(recv(f->peer, bytes, 2048, 0) > 0);
+    assert_true(take(f, bytes, 2048, 0) > 0);
     pass(f, 100);
     assert_true(f->is_closed);
 }
 
-#define tcp_test(name)        cmocka_unit_test_setup_teardown(name, set_up_tcp, tear_down)
-#define connection_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define plain_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+#define over_tls(name, setup)                           \
+    {                                                   \
+#name "_over_tls", name, setup, tear_down, NULL \
+    }
+
+/* Both: plain and over TLS. */
+#define connection_test(name) plain_test(name), over_tls(name, set_up_tls)
+#define tcp_test(name) \
+    cmocka_unit_test_setup_teardown(name, set_up_tcp, tear_down), over_tls(name, set_up_tcp_tls)
 
 int main(void)
 {
@@ -924,13 +995,13 @@ int main(void)
         connection_test(notices_that_the_peer_is_gone_when_it_answers),
         connection_test(writes_the_rest_when_there_is_room_again),
         connection_test(cuts_off_a_peer_that_leaves_too_much_unread),
-        connection_test(a_reply_has_a_time_to_be_read_in_however_steadily),
-        connection_test(who_reads_each_reply_in_its_time_may_always_have_more_to_read),
-        connection_test(the_last_replies_have_their_time_from_the_end_on),
+        plain_test(a_reply_has_a_time_to_be_read_in_however_steadily),
+        plain_test(who_reads_each_reply_in_its_time_may_always_have_more_to_read),
+        plain_test(the_last_replies_have_their_time_from_the_end_on),
         connection_test(cancels_what_is_in_work_fifty_milliseconds_after_the_peers_end),
-        connection_test(cuts_off_the_slowest_when_all_together_leave_too_much_unread),
-        connection_test(cuts_off_who_keeps_much_for_longest_when_all_together_keep_too_much),
-        connection_test(keeps_no_more_than_the_protocol_says_when_there_is_enough_to_do),
+        plain_test(cuts_off_the_slowest_when_all_together_leave_too_much_unread),
+        plain_test(cuts_off_who_keeps_much_for_longest_when_all_together_keep_too_much),
+        plain_test(keeps_no_more_than_the_protocol_says_when_there_is_enough_to_do),
         connection_test(what_the_protocol_sets_a_time_is_not_idle),
         connection_test(the_client_sees_the_end_and_may_still_send),
         connection_test(a_new_idle_limit_holds_for_old_connections),
@@ -946,7 +1017,7 @@ int main(void)
         tcp_test(a_reset_that_a_reply_meets_does_so_too),
         connection_test(the_wait_for_the_last_acknowledgement_ends),
         tcp_test(a_stop_waits_no_longer_for_a_peer_that_reads_a_little_at_a_time),
-        connection_test(a_stop_shortens_the_time_of_those_that_end),
+        plain_test(a_stop_shortens_the_time_of_those_that_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,709 @@
+#include "protocol/conn/tls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <linux/sockios.h>
+
+#include <event2/event.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/tls_context.h"
+#include "protocol/conn/private.h"
+
+#define TURN_US 2000 /* of handshakes in each turn of the loop, and the end of the last one */
+
+#define RECORD_HEAD_BYTES 5
+#define RECORD_MAX_BYTES  16384 /* of what a record carries */
+#define HELLO_MAX_BYTES   16384 /* the library would make room for 131072 at the first word */
+
+#define TYPE_CHANGE_CIPHER 20
+#define TYPE_HANDSHAKE     22
+#define TYPE_HELLO         1 /* of a handshake's message */
+
+#define MARKS_LOOK 64 /* so many records unacknowledged: the kernel is asked which are not */
+
+#define DAY_MS INT64_C(86400000)
+#define DAY_S  INT64_C(86400)
+
+struct tls {
+    struct loop *loop;
+    struct tls_context *context; /* NULL: there is no certificate */
+    BIO_METHOD *wire;
+    struct list waiting; /* sessions with a step of their handshake to do, the oldest first */
+    struct timer turn;   /* while there are any */
+    struct timer daily;
+};
+
+/* The end of a record, in both counts. */
+struct mark {
+    uint64_t plain_bytes;
+    uint64_t wire_bytes;
+};
+
+struct tls_session {
+    struct connection *connection;
+    struct tls *tls;
+    SSL *ssl;            /* NULL: the hello is not there yet */
+    struct list waiting; /* in the tls's, while it waits for its turn */
+    bool is_open;
+    size_t awaited_bytes;  /* the kernel tells when so much of the hello is there; 0: of any */
+    int64_t since_mono_ms; /* when the handshake, or the record that is not complete, began */
+    struct bytes arrived;  /* from the wire, during a call */
+    struct buf kept;       /* of that, while the handshake has to write first */
+    uint64_t wire_bytes;   /* that the kernel has taken, */
+    uint64_t plain_bytes;  /* what they carry in complete records, */
+    uint64_t acked_bytes;  /* and of that: acknowledged, as last asked */
+    struct stream marks;   /* struct mark, of records not acknowledged */
+    char *subject;
+};
+
+/* ---- the wire, as the library sees it ---- */
+
+static int wire_read(BIO *bio, char *to, int room)
+{
+    struct tls_session *s = BIO_get_data(bio);
+    size_t n = s->arrived.len < (size_t)room ? s->arrived.len : (size_t)room;
+
+    BIO_clear_retry_flags(bio);
+    if (n == 0) {
+        BIO_set_retry_read(bio);
+        return -1;
+    }
+    memcpy(to, s->arrived.at, n);
+    s->arrived = bytes_of(s->arrived.at + n, s->arrived.len - n);
+    return (int)n;
+}
+
+static int wire_write(BIO *bio, const char *at, int len)
+{
+    struct tls_session *s = BIO_get_data(bio);
+    ssize_t n;
+
+    BIO_clear_retry_flags(bio);
+    do {
+        n = send(s->connection->fd, at, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (n < 0 && errno == EINTR);
+    if (n > 0)
+        s->wire_bytes += (uint64_t)n;
+    else if (n < 0 && errno == EAGAIN)
+        BIO_set_retry_write(bio);
+    return (int)n;
+}
+
+static long wire_control(BIO *bio, int what, long number, void *arg)
+{
+    return what == BIO_CTRL_FLUSH;
+}
+
+static BIO_METHOD *new_wire(void)
+{
+    BIO_METHOD *wire = must(BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "wire"));
+
+    if (BIO_meth_set_read(wire, wire_read) != 1 || BIO_meth_set_write(wire, wire_write) != 1 ||
+        BIO_meth_set_ctrl(wire, wire_control) != 1)
+        abort();
+    return wire;
+}
+
+/* ---- the node's ---- */
+
+static void on_turn(struct timer *timer);
+static void on_daily(struct timer *timer);
+
+struct tls *tls_new(struct loop *loop)
+{
+    struct tls *tls = must(calloc(1, sizeof(*tls)));
+
+    tls->loop = loop;
+    tls->wire = new_wire();
+    list_init(&tls->waiting);
+    timer_init(&tls->turn, on_turn);
+    timer_init(&tls->daily, on_daily);
+    return tls;
+}
+
+void tls_free(struct tls *tls)
+{
+    if (!tls)
+        return;
+    timer_disarm(&tls->loop->timers, &tls->turn);
+    timer_disarm(&tls->loop->timers, &tls->daily);
+    tls_context_free(tls->context);
+    BIO_meth_free(tls->wire);
+    free(tls);
+}
+
+int64_t tls_end_s(const struct tls *tls)
+{
+    return tls->context ? tls->context->end_s : 0;
+}
+
+/* The log has the day, and how long that is from now on. */
+static void tell_end(const struct tls *tls)
+{
+    int64_t end_s = tls->context->end_s, left_s = end_s - clock_wall_ms() / 1000;
+    time_t end = (time_t)end_s;
+    struct tm parts;
+    char day[32] = "";
+
+    if (gmtime_r(&end, &parts))
+        strftime(day, sizeof(day), "%Y-%m-%d %H:%M UTC", &parts);
+    if (left_s <= 0)
+        LOG_ERROR("tls", "the certificate, or one of its chain, ended at %s: clients refuse it",
+                  day);
+    else if (left_s < TLS_WARN_DAYS * DAY_S)
+        LOG_WARN("tls", "the certificate, or one of its chain, ends in %lld days, at %s",
+                 (long long)(left_s / DAY_S), day);
+    else
+        LOG_INFO("tls", "the certificate is good until %s", day);
+}
+
+static void on_daily(struct timer *timer)
+{
+    struct tls *tls = CONTAINER_OF(timer, struct tls, daily);
+
+    tell_end(tls);
+    timer_arm(&tls->loop->timers, timer, DAY_MS);
+}
+
+static int choose_application(SSL *ssl, const unsigned char **chosen, unsigned char *chosen_len,
+                              const unsigned char *offered, unsigned offered_len, void *arg)
+{
+    const struct tls_session *s = SSL_get_app_data(ssl);
+    const char *ours = s->connection->kind->tls.application;
+
+    for (unsigned i = 0; ours && i < offered_len; i += 1u + offered[i])
+        if (offered[i] == strlen(ours) && !memcmp(offered + i + 1, ours, offered[i])) {
+            *chosen = offered + i + 1;
+            *chosen_len = offered[i];
+            return SSL_TLSEXT_ERR_OK;
+        }
+    return SSL_TLSEXT_ERR_NOACK;
+}
+
+static void use(struct tls *tls, struct tls_context *context)
+{
+    if (context) {
+        SSL_CTX_set_alpn_select_cb(context->ssl, choose_application, NULL);
+        if (tls->context)
+            tls_context_keep_tickets(context, tls->context);
+    }
+    tls_context_free(tls->context);
+    tls->context = context;
+    timer_disarm(&tls->loop->timers, &tls->daily);
+    if (context)
+        on_daily(&tls->daily);
+}
+
+void tls_load(struct tls *tls, const struct tls_texts *texts)
+{
+    struct buf why = BUF_INIT;
+    struct tls_context *context = NULL;
+    enum tls_part blamed;
+    bool is_wanted = *texts->pem[TLS_CERTIFICATE];
+
+    if (is_wanted && tls->context && tls_context_is_of(tls->context, texts))
+        return;
+    if (is_wanted)
+        context = tls_context_new(texts, &blamed, &why);
+    if (is_wanted && !context)
+        LOG_ERROR("tls", "the certificate cannot be used: %s", buf_text(&why));
+    else
+        use(tls, context);
+    buf_fini(&why);
+}
+
+/* ---- a session's beginning and end ---- */
+
+static struct tls_session *session_of(struct list *waiting)
+{
+    return CONTAINER_OF(waiting, struct tls_session, waiting);
+}
+
+static struct tls_session *session_new(struct connection *c)
+{
+    struct tls_session *s = must(calloc(1, sizeof(*s)));
+
+    *s = (struct tls_session){
+        .connection = c, .tls = c->kind->tls.tls, .since_mono_ms = connection_now(c)};
+    list_init(&s->waiting);
+    return s;
+}
+
+static void begin_library(struct tls_session *s)
+{
+    BIO *wire = must(BIO_new(s->tls->wire));
+
+    BIO_set_data(wire, s);
+    BIO_set_init(wire, 1);
+    s->ssl = must(SSL_new(s->tls->context->ssl));
+    SSL_set_bio(s->ssl, wire, wire);
+    SSL_set_app_data(s->ssl, s);
+    SSL_set_accept_state(s->ssl);
+}
+
+static bool is_mute(const struct tls_session *s)
+{
+    return !s->is_open || s->connection->is_lost;
+}
+
+bool connection_end_tls(struct connection *c)
+{
+    struct tls_session *s = c->tls;
+    int result;
+
+    if (!s || is_mute(s))
+        return true;
+    result = SSL_shutdown(s->ssl);
+    ERR_clear_error();
+    return result >= 0 || SSL_get_error(s->ssl, result) != SSL_ERROR_WANT_WRITE;
+}
+
+void connection_fini_tls(struct connection *c)
+{
+    struct tls_session *s = c->tls;
+
+    if (!s)
+        return;
+    (void)connection_end_tls(c);
+    c->tls = NULL;
+    list_remove(&s->waiting);
+    SSL_free(s->ssl);
+    buf_fini(&s->kept);
+    stream_fini(&s->marks);
+    free(s->subject);
+    free(s);
+}
+
+/* ---- the hello ---- */
+
+void connection_fail_tls(struct connection *c, const char *reason)
+{
+    ++*c->kind->tls.failures;
+    LOG_DEBUG(c->kind->name, "connection %llu: no TLS: %s", (unsigned long long)c->number,
+              reason);
+    connection_close(c, "its TLS handshake failed");
+}
+
+/* The kernel reports input when there are so many bytes, or the last ones. */
+static void await_bytes(struct tls_session *s, size_t count)
+{
+    int low = (int)count;
+
+    s->awaited_bytes = count;
+    (void)setsockopt(s->connection->fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
+}
+
+static bool has_bytes(const struct connection *c, size_t count)
+{
+    int there = 0;
+
+    return ioctl(c->fd, SIOCINQ, &there) == 0 && (size_t)there >= count;
+}
+
+static size_t number_at(const unsigned char *at, unsigned len)
+{
+    size_t number = 0;
+
+    for (unsigned i = 0; i < len; i++)
+        number = number << 8 | at[i];
+    return number;
+}
+
+/* How many bytes the record of the hello takes, that begins with the `len` bytes at `head`; as
+ * many as are needed to tell, where there are fewer. 0: this is no hello that anybody sends. */
+static size_t hello_bytes(const unsigned char *head, size_t len)
+{
+    if (head[0] != TYPE_HANDSHAKE)
+        return len; /* the library says what is wrong with it */
+    if (len < RECORD_HEAD_BYTES + 4)
+        return RECORD_HEAD_BYTES + 4;
+    if (head[RECORD_HEAD_BYTES] == TYPE_HELLO &&
+        number_at(head + RECORD_HEAD_BYTES + 1, 3) > HELLO_MAX_BYTES)
+        return 0;
+    return RECORD_HEAD_BYTES + number_at(head + 3, 2);
+}
+
+/* A client that was asked for another hello may tell in front of it that it changes its cipher,
+ * for the sake of old middle boxes. */
+static size_t change_bytes(const unsigned char *head, size_t len)
+{
+    return len > RECORD_HEAD_BYTES && head[0] == TYPE_CHANGE_CIPHER
+               ? RECORD_HEAD_BYTES + number_at(head + 3, 2)
+               : 0;
+}
+
+/* False: it is not there yet, and the kernel will tell; or the connection is closed. When the
+ * kernel tells of fewer bytes than it was asked to wait for, no more may come. */
+static bool has_hello(struct tls_session *s)
+{
+    struct connection *c = s->connection;
+    unsigned char head[2 * RECORD_HEAD_BYTES + 16];
+    ssize_t n = recv(c->fd, head, sizeof(head), MSG_PEEK | MSG_DONTWAIT);
+    size_t skipped, wanted;
+
+    if (n <= 0)
+        return true; /* to the end, or the error, which the next read finds */
+    skipped = change_bytes(head, (size_t)n);
+    if (skipped >= (size_t)n)
+        return true;
+    wanted = hello_bytes(head + skipped, (size_t)n - skipped);
+    if (wanted == 0) {
+        connection_fail_tls(c, "its hello is too large");
+        return false;
+    }
+    wanted += skipped;
+    if (!has_bytes(c, wanted) && s->awaited_bytes < wanted) {
+        await_bytes(s, wanted);
+        return false;
+    }
+    await_bytes(s, 1);
+    s->awaited_bytes = 0;
+    return true;
+}
+
+/* ---- its time ---- */
+
+static void watch_time(struct connection *c)
+{
+    if (c->kind->tls.limit_ms)
+        connection_arm_sooner(c, c->kind->tls.limit_ms);
+}
+
+int64_t connection_time_for_tls(const struct connection *c)
+{
+    bool has_to_begin = c->is_undecided && c->kind->tls.mode == TLS_REQUIRED;
+    int64_t since_mono_ms = c->tls         ? c->tls->since_mono_ms
+                            : has_to_begin ? c->progress_mono_ms
+                                           : 0;
+    int64_t left_ms = since_mono_ms + c->kind->tls.limit_ms - connection_now(c);
+
+    if (!since_mono_ms || !c->kind->tls.limit_ms)
+        return INT64_MAX;
+    return left_ms > 0 ? left_ms : 0;
+}
+
+void connection_give_up_tls(struct connection *c)
+{
+    if (connection_is_shaking(c))
+        connection_fail_tls(c, "it took too long (limits.request_time)");
+    else
+        connection_close(c, "a TLS record took too long to arrive (limits.request_time)");
+}
+
+/* ---- whether it speaks TLS at all ---- */
+
+static bool has_certificate(const struct tls_port *port)
+{
+    return port->tls && port->tls->context;
+}
+
+void connection_start_tls(struct connection *c)
+{
+    c->is_undecided = c->kind->tls.mode != TLS_OFF && has_certificate(&c->kind->tls);
+    if (c->is_undecided && c->kind->tls.mode == TLS_REQUIRED)
+        watch_time(c);
+}
+
+static void refuse_plain(struct connection *c)
+{
+    ++*c->kind->tls.failures;
+    if (c->kind->tls.plain_refusal.len)
+        connection_send(c, c->kind->tls.plain_refusal);
+    connection_wind_up(c, "it speaks plain where TLS is required");
+}
+
+/* By the first byte; an end or an error is found by the next read. False: the connection is
+ * ending. */
+static bool decide(struct connection *c)
+{
+    char first;
+    ssize_t n = recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
+
+    c->is_undecided = false;
+    if (n == 1 && first == TYPE_HANDSHAKE && has_certificate(&c->kind->tls)) {
+        c->tls = session_new(c);
+        watch_time(c);
+    } else if (n == 1 && c->kind->tls.mode == TLS_REQUIRED) {
+        refuse_plain(c);
+        return false;
+    }
+    return true;
+}
+
+/* ---- the handshake, in its turn ---- */
+
+bool connection_is_shaking(const struct connection *c)
+{
+    return c->is_undecided || (c->tls && !c->tls->is_open);
+}
+
+static void await_turn(struct tls_session *s)
+{
+    struct tls *tls = s->tls;
+
+    if (list_is_linked(&s->waiting))
+        return;
+    event_del(s->connection->readable);
+    list_append(&tls->waiting, &s->waiting);
+    if (!timer_is_armed(&tls->turn))
+        timer_arm(&tls->loop->timers, &tls->turn, 0);
+}
+
+/* The first one; or the second, where the server has asked for another, and so has not come to
+ * the end of what it says. */
+static bool awaits_hello(const struct tls_session *s)
+{
+    char unused;
+
+    return !s->ssl || (SSL_get_state(s->ssl) == TLS_ST_EARLY_DATA &&
+                       SSL_get_finished(s->ssl, &unused, 0) == 0);
+}
+
+void connection_shake(struct connection *c)
+{
+    if (c->is_undecided && !decide(c))
+        return;
+    if (!c->tls)
+        connection_read(c);
+    else if (!awaits_hello(c->tls) || connection_must_write_first(c) || has_hello(c->tls))
+        await_turn(c->tls);
+}
+
+static void on_turn(struct timer *timer)
+{
+    struct tls *tls = CONTAINER_OF(timer, struct tls, turn);
+    int64_t until_us = clock_mono_us() + TURN_US;
+    struct list *link;
+
+    while ((link = list_pop(&tls->waiting))) {
+        struct tls_session *s = session_of(link);
+
+        event_add(s->connection->readable, NULL);
+        if (!s->ssl)
+            begin_library(s);
+        connection_read(s->connection);
+        if (clock_mono_us() >= until_us)
+            break;
+    }
+    if (!list_is_empty(&tls->waiting))
+        timer_arm(&tls->loop->timers, timer, 0);
+}
+
+/* A ticket may outlive the certificate that it was given for. */
+static bool has_outlived_certificate(const struct tls_session *s)
+{
+    const X509 *peer = SSL_get0_peer_certificate(s->ssl);
+
+    return peer && SSL_session_reused(s->ssl) &&
+           X509_cmp_current_time(X509_get0_notAfter(peer)) < 0;
+}
+
+static enum tls_progress conclude(struct tls_session *s)
+{
+    if (has_outlived_certificate(s)) {
+        connection_fail_tls(s->connection, "its certificate has ended since it got its ticket");
+        return TLS_CLOSED;
+    }
+    s->is_open = true;
+    s->since_mono_ms = 0;
+    ++*s->connection->kind->tls.handshakes;
+    LOG_DEBUG(s->connection->kind->name, "connection %llu: %s, %s%s",
+              (unsigned long long)s->connection->number, SSL_get_version(s->ssl),
+              SSL_get_cipher_name(s->ssl), SSL_session_reused(s->ssl) ? ", resumed" : "");
+    return TLS_MORE;
+}
+
+static enum tls_progress step(struct tls_session *s)
+{
+    int result = SSL_do_handshake(s->ssl), error = SSL_get_error(s->ssl, result);
+
+    if (result == 1)
+        return conclude(s);
+    if (error == SSL_ERROR_WANT_READ)
+        return TLS_MORE;
+    if (error == SSL_ERROR_WANT_WRITE) {
+        event_del(s->connection->readable);
+        connection_await_writable(s->connection);
+        return TLS_MORE;
+    }
+    connection_fail_tls(s->connection, tls_take_reason());
+    return TLS_CLOSED;
+}
+
+/* ---- input ---- */
+
+static bool is_within_record(const struct tls_session *s)
+{
+    return SSL_has_pending(s->ssl) || !strcmp(SSL_rstate_string(s->ssl), "RB");
+}
+
+bool connection_is_within_record(const struct connection *c)
+{
+    return c->tls && c->tls->ssl && is_within_record(c->tls);
+}
+
+/* A record has its time from when it begins. */
+static void watch_record(struct tls_session *s, bool is_new)
+{
+    if (!is_within_record(s)) {
+        s->since_mono_ms = 0;
+    } else if (is_new || !s->since_mono_ms) {
+        s->since_mono_ms = connection_now(s->connection);
+        watch_time(s->connection);
+    }
+}
+
+static enum tls_progress decrypt(struct tls_session *s, char *to, size_t room, size_t *len)
+{
+    size_t n;
+    int error;
+
+    while (SSL_read_ex(s->ssl, to + *len, room - *len, &n) == 1)
+        *len += n;
+    error = SSL_get_error(s->ssl, 0);
+    if (error == SSL_ERROR_WANT_READ) {
+        watch_record(s, *len > 0);
+        return TLS_MORE;
+    }
+    if (error == SSL_ERROR_ZERO_RETURN)
+        return TLS_ENDED;
+    LOG_DEBUG(s->connection->kind->name, "connection %llu: TLS broke: %s",
+              (unsigned long long)s->connection->number, tls_take_reason());
+    return TLS_BROKEN;
+}
+
+/* What a handshake has not used is for later: it must write first. */
+static void keep_unused(struct tls_session *s, bool is_from_kept)
+{
+    if (is_from_kept)
+        buf_drop(&s->kept, s->kept.len - s->arrived.len);
+    else if (s->arrived.len)
+        buf_add_bytes(&s->kept, s->arrived);
+    if (s->is_open || s->kept.len == 0)
+        buf_fini(&s->kept);
+}
+
+bool connection_must_write_first(const struct connection *c)
+{
+    return c->tls && c->tls->kept.len > 0;
+}
+
+enum tls_progress connection_take_tls(struct connection *c, struct bytes wire, char *to,
+                                      size_t room, size_t *len)
+{
+    struct tls_session *s = c->tls;
+    bool has_kept = s->kept.len > 0;
+    enum tls_progress progress = TLS_MORE;
+
+    *len = 0;
+    if (has_kept)
+        buf_add_bytes(&s->kept, wire);
+    s->arrived = has_kept ? buf_bytes(&s->kept) : wire;
+    ERR_clear_error();
+    if (!s->is_open)
+        progress = step(s);
+    if (progress == TLS_CLOSED)
+        return progress; /* and the session is gone */
+    if (s->is_open)
+        progress = decrypt(s, to, room, len);
+    ERR_clear_error();
+    keep_unused(s, has_kept);
+    s->arrived = BYTES("");
+    return progress;
+}
+
+/* ---- the client's certificate ---- */
+
+static char *print_subject(const X509 *certificate)
+{
+    BIO *text = must(BIO_new(BIO_s_mem()));
+    char *at, *copy = NULL;
+    long len;
+
+    if (X509_NAME_print_ex(text, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253) > 0) {
+        len = BIO_get_mem_data(text, &at);
+        copy = bytes_copy(bytes_of(at, (size_t)len));
+    }
+    BIO_free(text);
+    return copy;
+}
+
+const char *connection_subject(struct connection *c)
+{
+    struct tls_session *s = c->tls;
+    const X509 *peer = s && s->is_open ? SSL_get0_peer_certificate(s->ssl) : NULL;
+
+    if (peer && !s->subject && SSL_get_verify_result(s->ssl) == X509_V_OK)
+        s->subject = print_subject(peer);
+    return s ? s->subject : NULL;
+}
+
+/* ---- output ---- */
+
+static void forget_acknowledged(struct tls_session *s, uint64_t acked_wire_bytes)
+{
+    struct mark mark;
+
+    while (stream_len(&s->marks)) {
+        memcpy(&mark, stream_bytes(&s->marks).at, sizeof(mark));
+        if (mark.wire_bytes > acked_wire_bytes)
+            return;
+        s->acked_bytes = mark.plain_bytes;
+        stream_take(&s->marks, sizeof(mark));
+    }
+}
+
+uint64_t connection_acked_by_tls(struct connection *c, uint64_t waiting_bytes)
+{
+    struct tls_session *s = c->tls;
+
+    forget_acknowledged(s, waiting_bytes < s->wire_bytes ? s->wire_bytes - waiting_bytes : 0);
+    return s->acked_bytes;
+}
+
+static void mark_end(struct tls_session *s, size_t plain_bytes)
+{
+    struct mark mark;
+    int waiting = 0;
+
+    s->plain_bytes += plain_bytes;
+    mark = (struct mark){.plain_bytes = s->plain_bytes, .wire_bytes = s->wire_bytes};
+    stream_add(&s->marks, bytes_of((const char *)&mark, sizeof(mark)));
+    if (stream_len(&s->marks) % (MARKS_LOOK * sizeof(mark)) == 0 &&
+        ioctl(s->connection->fd, SIOCOUTQ, &waiting) == 0)
+        (void)connection_acked_by_tls(s->connection, (uint64_t)waiting);
+}
+
+/* A record that the kernel takes only a part of stays in the session: the bytes of that record
+ * count as not written, and come again with the next call. */
+ssize_t connection_write_tls(struct connection *c, struct bytes bytes)
+{
+    struct tls_session *s = c->tls;
+    size_t done = 0, n;
+    int error;
+
+    ERR_clear_error();
+    while (done < bytes.len) {
+        size_t len = bytes.len - done;
+
+        if (SSL_write_ex(s->ssl, bytes.at + done,
+                         len < RECORD_MAX_BYTES ? len : RECORD_MAX_BYTES, &n) != 1)
+            break;
+        mark_end(s, n);
+        done += n;
+    }
+    if (done)
+        return (ssize_t)done;
+    error = SSL_get_error(s->ssl, 0);
+    ERR_clear_error();
+    errno = error == SSL_ERROR_WANT_WRITE ? EAGAIN : EPROTO;
+    return -1;
+}
