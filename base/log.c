@@ -38,6 +38,7 @@ const char *const log_modules[] = {
     "redis",        /* our links to Redis */
     "redis-server", /* what the embedded Redis says */
     "scanner",      /* moving what is due */
+    "tls",          /* certificates of the ports */
     "vip",          /* the virtual address */
     "waiters",      /* consumers that wait */
     "warden",       /* processes: started, watched, stopped */

@@ -304,13 +304,37 @@ static const struct {
     [PORT_HTTP] = {open_http, reload_http},
 };
 
+_Static_assert((int)PORT_TLS_OFF == (int)TLS_OFF &&
+                   (int)PORT_TLS_OPTIONAL == (int)TLS_OPTIONAL &&
+                   (int)PORT_TLS_REQUIRED == (int)TLS_REQUIRED,
+               "both are one");
+
+void wiring_tls_load(struct tls *tls, const struct conf *conf)
+{
+    struct tls_texts texts = {.is_client_required = conf->tls.client == TLS_CLIENT_REQUIRED};
+
+    for (unsigned part = 0; part < TLS_PARTS; part++)
+        texts.pem[part] = conf->tls.text[part];
+    tls_load(tls, &texts);
+}
+
+static void set_tls(const struct wiring_ports *from, enum conf_port which, struct port *port)
+{
+    port_set_tls(port, from->tls, (enum tls_mode)from->conf->port_tls[which],
+                 from->conf->limits.request_ms);
+}
+
 struct port *wiring_port_open(const struct wiring_ports *from, enum conf_port which, int fd)
 {
-    return rows[which].open(from, fd);
+    struct port *port = rows[which].open(from, fd);
+
+    set_tls(from, which, port);
+    return port;
 }
 
 void wiring_port_reload(const struct wiring_ports *from, enum conf_port which,
                         struct port *port)
 {
     rows[which].reload(from, port);
+    set_tls(from, which, port);
 }

@@ -10,6 +10,7 @@
 struct access;
 struct api;
 struct port;
+struct tls;
 
 /* The rows of `topics` as the queue takes them. Work that the queue has begun with the rows
  * goes on after a reload, so rows and names stay where they are. */
@@ -47,6 +48,7 @@ struct wiring_ports {
     struct api *api;
     struct audit *audit;
     struct access *access;
+    struct tls *tls;
 };
 
 /* Reads access.file; without one access is off. BAD_CONFIG: `why` says what is
@@ -54,6 +56,10 @@ struct wiring_ports {
  * warned of: `why` is not empty then. */
 enum status wiring_read_access(struct access *access, const struct conf *conf,
                                struct buf *why) MUST_CHECK;
+
+/* Takes over what the configuration says of certificates: before ports are opened or reloaded.
+ */
+void wiring_tls_load(struct tls *tls, const struct conf *conf);
 
 /* Takes `fd`, which listens, over. All that ports have in common is protocol/conn/port.h. */
 struct port *wiring_port_open(const struct wiring_ports *from, enum conf_port which, int fd);

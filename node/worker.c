@@ -22,6 +22,7 @@
 #include "node/wiring.h"
 #include "protocol/access/access.h"
 #include "protocol/api/api.h"
+#include "protocol/conn/tls.h"
 
 #define SAY_AFTER_MS   2000
 #define SAY_EVERY_MS   10000
@@ -66,6 +67,7 @@ struct worker {
     struct wiring_rules rules;
     struct api api; /* what it serves */
     struct access *access;
+    struct tls *tls;
     struct wiring_ports ports_from;
     struct port *ports[CONF_PORTS]; /* those that are open, */
     enum conf_port which[CONF_PORTS];
@@ -361,6 +363,7 @@ static void on_hup(int number, short what, void *arg)
     wiring_rules_set(&w->rules, w->conf);
     queue = wiring_queue_options(w->conf, &w->rules);
     queue_reload(w->queue, &queue);
+    wiring_tls_load(w->tls, w->conf);
     for (unsigned i = 0; i < w->port_count; i++)
         wiring_port_reload(&w->ports_from, w->which[i], w->ports[i]);
     read_access(w, false);
@@ -462,12 +465,15 @@ static void open_ports(struct worker *w)
                                    .arg = w},
                           .metrics_topics = w->conf->http.metrics_topics,
                           .start_mono_ms = timers_now(&w->loop->timers)};
+    w->tls = tls_new(w->loop);
+    wiring_tls_load(w->tls, w->conf);
     w->ports_from = (struct wiring_ports){.conf = w->conf,
                                           .loop = w->loop,
                                           .queue = w->queue,
                                           .api = &w->api,
                                           .audit = w->options->audit,
-                                          .access = w->access};
+                                          .access = w->access,
+                                          .tls = w->tls};
     for (unsigned i = 0; i < CONF_PORTS; i++)
         if (w->options->port_fds[i] >= 0) {
             w->which[w->port_count] = i;
@@ -537,6 +543,7 @@ static void release(struct worker *w)
     while (w->port_count)
         port_free(w->ports[--w->port_count]);
     access_free(w->access);
+    tls_free(w->tls);
     node_lead_free(w->lead);
     hook_hold_fini(&w->hold);
     hooks_free(w->hooks);

@@ -294,6 +294,16 @@ void port_init(struct port *p, const struct port_ops *ops, struct loop *loop,
     p->kind.loop = loop;
     p->kind.shed = &p->stats.shed;
     p->kind.on_acked = on_acked;
+    p->kind.tls.handshakes = &p->stats.handshakes;
+    p->kind.tls.failures = &p->stats.handshakes_failed;
+}
+
+void port_set_tls(struct port *p, struct tls *tls, enum tls_mode mode, int64_t limit_ms)
+{
+    p->kind.tls.tls = tls;
+    p->kind.tls.mode = mode;
+    p->kind.tls.limit_ms = limit_ms;
+    p->stats.certificate_end_s = mode == TLS_OFF ? 0 : (uint64_t)tls_end_s(tls);
 }
 
 void port_set_limits(struct port *p)

@@ -116,7 +116,14 @@ struct port_limits {
       "Requests, well-formed or not.") \
     X(refused, COUNTER, "dueq_requests_refused_total", \
       "Requests that were not understood, not known, too large, or came while the node " \
-      "stopped.")
+      "stopped.") \
+    X(handshakes, COUNTER, "dueq_tls_handshakes_total", \
+      "Clients that have begun to speak TLS.") \
+    X(handshakes_failed, COUNTER, "dueq_tls_handshakes_failed_total", \
+      "Clients that could not begin to speak TLS, or spoke plain where TLS is required.") \
+    X(certificate_end_s, GAUGE, "dueq_tls_certificate_end_time_seconds", \
+      "When the certificate, or one of its chain, ends, in seconds since 1970; 0: the port does " \
+      "not speak TLS.")
 /* clang-format on */
 
 struct port_stats {
@@ -132,7 +139,7 @@ struct port {
     struct queue *queue;
     struct port_stats stats;
     struct connection_kind kind; /* the dialect sets its callbacks before port_init(),
-                                  * all but on_acked */
+                                  * all but on_acked; and of `tls` what says so there */
     unsigned connections_max;
     unsigned connections_per_address; /* 0: no limit of its own */
     struct port_limits limits;        /* of a dialect over TCP, see port_limit() */
@@ -167,6 +174,10 @@ void port_init(struct port *p, const struct port_ops *ops, struct loop *loop,
  * set_limits is then port_set_limits(), and `in_work_max` may be lowered after the call. */
 void port_limit(struct port *p, const struct port_limits *limits, size_t request_max_bytes);
 void port_set_limits(struct port *p);
+
+/* How clients speak TLS that come from now on, with what `tls` holds now: call again when
+ * either has changed. A handshake may take `limit_ms`. */
+void port_set_tls(struct port *p, struct tls *tls, enum tls_mode mode, int64_t limit_ms);
 
 /* Serves what connects to `listen_fd` (bound and listening), and owns that from now on. */
 void port_open(struct port *p, int listen_fd);

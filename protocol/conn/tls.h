@@ -54,7 +54,8 @@ enum tls_mode { TLS_OFF, TLS_OPTIONAL, TLS_REQUIRED };
 struct tls_port {
     struct tls *tls; /* borrowed; NULL, or without a certificate: nobody can */
     enum tls_mode mode;
-    int64_t limit_ms;           /* a handshake may take so long, and a record; 0: no limit */
+    int64_t limit_ms; /* a handshake may take so long, and a record; 0: no limit */
+    /* The dialect's: */
     const char *application;    /* "http/1.1": taken where a client offers it (ALPN); or NULL */
     struct bytes plain_refusal; /* to a client that speaks plain where that is no use */
     uint64_t *handshakes;       /* counts those that succeeded, and */

@@ -432,7 +432,12 @@ static void on_closed(struct connection *c)
 
 /* ---- accepting ---- */
 
-/* The reply fits into any fresh socket's buffer. Input that has come by now is read, because
+/* What tells a client that it speaks plain: as gmq_reply_error() would print it. */
+#define SPEAK_TLS \
+    "{\"id\":null,\"result\":null,\"error\":\"tls_required: this port speaks TLS only\"}\n"
+
+/* A client that speaks TLS would not understand a word, and is closed at once. Otherwise the
+ * reply fits into any fresh socket's buffer. Input that has come by now is read, because
  * unread input would turn the close into a reset. */
 static void reject(struct gmq *g, int fd, enum port_admission admission)
 {
@@ -444,7 +449,8 @@ static void reject(struct gmq *g, int fd, enum port_admission admission)
     char unread[4096];
 
     gmq_reply_error(&g->reply, BYTES("null"), why[admission]);
-    (void)send(fd, g->reply.at, g->reply.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (g->port.kind.tls.mode != TLS_REQUIRED)
+        (void)send(fd, g->reply.at, g->reply.len, MSG_NOSIGNAL | MSG_DONTWAIT);
     buf_clear(&g->reply);
     (void)recv(fd, unread, sizeof(unread), MSG_DONTWAIT);
     close(fd);
@@ -515,6 +521,7 @@ struct port *gmq_new(const struct gmq_options *options, struct loop *loop, struc
         .on_input = on_input,
         .on_end = on_end,
         .on_closed = on_closed,
+        .tls.plain_refusal = BYTES(SPEAK_TLS),
     };
     port_init(&g->port, &ops, loop, queue);
     gmq_reload(&g->port, options);

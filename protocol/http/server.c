@@ -483,6 +483,11 @@ static void on_client(struct port *p, int fd, struct peer *peer, enum port_admis
 
 /* ---- starting and stopping ---- */
 
+/* To a request that nobody has read. */
+#define SPEAK_TLS                                                                   \
+    "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\n" \
+    "Content-Length: 41\r\n\r\nThis port speaks TLS only: use https://\r\n"
+
 static void cancel_waits_of(struct port_client *c)
 {
     cancel_waits(CONTAINER_OF(c, struct http_client, base));
@@ -544,6 +549,7 @@ struct http *http_new(const struct http_app *app, void *arg, const struct http_o
         .output_max_bytes = OUTPUT_MAX_BYTES,
         .kept_max_bytes = KEPT_MAX_BYTES,
         .unread_max_bytes = UNREAD_MAX_BYTES,
+        .tls = {.application = "http/1.1", .plain_refusal = BYTES(SPEAK_TLS)},
     };
     port_init(&h->port, &h->ops, loop, queue);
     http_reload(&h->port, options);
