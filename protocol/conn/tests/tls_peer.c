@@ -86,6 +86,7 @@ void tls_peer_free(struct tls_peer *peer)
 {
     if (!peer)
         return;
+    SSL_set_shutdown(peer->ssl, SSL_SENT_SHUTDOWN); /* else its ticket would be no good */
     SSL_free(peer->ssl);
     ERR_clear_error();
     free(peer);
