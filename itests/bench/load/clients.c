@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "itests/bench/load/die.h"
+#include "itests/bench/load/secure.h"
 
 #define READ_BYTES     262144
 #define EVENTS_AT_ONCE 256
@@ -30,9 +31,15 @@ static void set_events(struct client *c, uint32_t events)
         die("epoll_ctl: %s", strerror(errno));
 }
 
+static ssize_t write_some(struct client *c)
+{
+    return c->secure ? secure_write(c->secure, c->out.at, c->out.len)
+                     : write(c->watch.fd, c->out.at, c->out.len);
+}
+
 static void flush(struct client *c)
 {
-    ssize_t n = write(c->watch.fd, c->out.at, c->out.len);
+    ssize_t n = write_some(c);
     bool is_blocked;
 
     if (n < 0 && errno != EAGAIN)
@@ -122,10 +129,17 @@ static struct bytes take_answers(struct client *c, struct bytes in)
     return in;
 }
 
-/* Nearly always an answer comes whole: then it is looked at where it was read to. */
+static ssize_t read_some(struct client *c)
+{
+    return c->secure ? secure_read(c->secure, scratch, sizeof(scratch))
+                     : read(c->watch.fd, scratch, sizeof(scratch));
+}
+
+/* Nearly always an answer comes whole: then it is looked at where it was read to. Of
+ * TLS one record is read, and nothing decrypted is left. */
 static void receive(struct client *c)
 {
-    ssize_t n = read(c->watch.fd, scratch, sizeof(scratch));
+    ssize_t n = read_some(c);
     struct bytes rest;
 
     if (n < 0 && errno == EAGAIN)
@@ -195,8 +209,15 @@ static int connect_to(int64_t port)
     if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) != 0)
         die("port %d: %s", (int)port, strerror(errno));
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    fcntl(fd, F_SETFL, O_NONBLOCK);
     return fd;
+}
+
+/* Waits for the server, as connecting does. */
+static void begin_tls(struct client *c)
+{
+    c->secure = secure_new(c->watch.fd, false);
+    if (!secure_shake(c->secure))
+        die("the TLS handshake failed");
 }
 
 static void open_client(struct clients *cs, unsigned number, int64_t port)
@@ -206,6 +227,9 @@ static void open_client(struct clients *cs, unsigned number, int64_t port)
     *c = (struct client){.watch = {connect_to(port), on_client_event},
                          .all = cs,
                          .places = &cs->places[number * cs->places_each]};
+    if (cs->is_secure)
+        begin_tls(c);
+    fcntl(c->watch.fd, F_SETFL, O_NONBLOCK);
     for (unsigned i = 0; i < cs->places_each; i++)
         c->places[i].client = c;
     if (!clients_watch(cs, &c->watch))
@@ -229,6 +253,8 @@ void clients_open(struct clients *cs, int64_t port, unsigned count, unsigned pla
 void clients_close(struct clients *cs)
 {
     for (unsigned i = 0; i < cs->count; i++) {
+        if (cs->all[i].secure)
+            secure_free(cs->all[i].secure);
         close(cs->all[i].watch.fd);
         buf_fini(&cs->all[i].in);
         buf_fini(&cs->all[i].out);

@@ -35,6 +35,7 @@ struct place {
 
 struct client {
     struct watch watch;
+    struct secure *secure; /* NULL: plain */
     struct clients *all;
     struct buf in, out;
     bool is_dirty;        /* in the list of those with something to write */
@@ -47,6 +48,7 @@ struct client {
 struct clients {
     const struct protocol *protocol;
     void (*on_answer)(struct place *p, const struct answer *a);
+    bool is_secure; /* they speak TLS */
     int epoll_fd;
     unsigned count, places_each;
     struct client *all;

@@ -68,6 +68,7 @@ void mode_idle(const struct options *o)
     run.o = o;
     supply_init(o);
     run.clients.protocol = protocol_find(o->protocol);
+    run.clients.is_secure = o->tls;
     run.clients.on_answer = on_answer;
     clients_open(&run.clients, o->port, (unsigned)o->connections, 1);
     say_all();

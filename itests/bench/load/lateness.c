@@ -241,6 +241,7 @@ void mode_lateness(const struct options *o)
     run.jobs = o->rate * o->seconds;
     run.covered_topics = o->connections * POP_TOPICS_MAX;
     run.clients.protocol = protocol_find(o->protocol);
+    run.clients.is_secure = o->tls;
     supply_init(o);
     due_init(o, run.jobs);
     run.is_handed = must_calloc(run.jobs, sizeof(*run.is_handed));

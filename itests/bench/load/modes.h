@@ -10,6 +10,7 @@
  * bound in us, count], ...], rising, without empty steps. In lateness all latencies are
  * received minus due, and the seconds are from the first that is due to the last ack.
  *
+ * handshakes: an operation is a handshake, `empty` are those without a ticket.
  * fill:  {"mode","operations","seconds"}; each second `progress N/M` on standard error.
  * idle:  {"mode","protocol","connections","say"} as soon as all are connected and have said
  *        it; then it holds them until its standard input ends.
@@ -28,6 +29,7 @@
     X(pop,             0,    0, "pop what is ready, and keep it")                             \
     X(pop_ack,         0,    0, "pop and ack what is ready (fill it with fill --delay 0)")    \
     X(lateness,        2, 1000, "--rate jobs a second due, --connections consumers waiting")  \
+    X(handshakes,      0,    0, "TLS: come, shake hands and leave, --connections at a time")   \
     X(idle,         3600,    0, "--connections are opened, --say something, and held")        \
     X(echo,            0,    0, "a server that does nothing, for measuring this program")     \
     X(direct_push,  3600,    0, "Redis: the push script, --depth in flight")                  \

@@ -211,6 +211,7 @@ static void open_all(const struct options *o)
     run.o = o;
     supply_init(o);
     run.clients.protocol = protocol_find(o->protocol);
+    run.clients.is_secure = o->tls;
     if (o->priorities && !run.clients.protocol->has_priorities)
         die("jobs have no --priorities in %s", o->protocol);
     run.clients.on_answer = on_answer;

@@ -46,6 +46,8 @@ static const struct {
      "direct_cycle: 1: pops as gmq's; 0: as HTTP's, with leases"},
     {"--until-eof", AT(until_eof), 0, 0, 1,
      "open loop: 1: ends early when standard input does"},
+    {"--tls", AT(tls), 0, 0, 1, "1: connections speak TLS"},
+    {"--resume", AT(resume), 0, 0, 1, "handshakes: 1: all but the first bring a ticket"},
     {"--count-errors", AT(count_errors), 0, 0, 1,
      "1: an error reply is counted; 0: it ends the run"},
 };

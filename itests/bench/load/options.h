@@ -38,6 +38,8 @@ struct options {
     int64_t prefill;      /* lateness: 1: jobs are put into Redis before, none are pushed */
     int64_t owners;       /* direct_cycle: 1: pops as gmq's, acks need no lease; 0: as HTTP's */
     int64_t until_eof;    /* open loop: 1: ends early when standard input does */
+    int64_t tls;          /* 1: connections speak TLS */
+    int64_t resume;       /* handshakes: 1: with a ticket, all but the first */
     int64_t count_errors; /* 1: an error reply is counted; 0: it ends the run */
 };
 

@@ -10,6 +10,7 @@ from bench.tables import latency
 from bench.tables import lateness
 from bench.tables import cost
 from bench.tables import due
+from bench.tables import tls
 from bench.tables import many
 from bench.tables import space
 from bench.tables import life
@@ -26,4 +27,4 @@ GROUPS = {"compare": ("cost", "cost_synced", "due", "due_synced"),
                     "reload")}  # a word for several
 
 __all__ = ["GROUPS", "TABLES", "cost", "due", "fleet", "large", "latency", "lateness", "life", "many",
-           "operations", "reload", "replicas", "scale", "space", "throughput"]
+           "operations", "reload", "replicas", "scale", "space", "throughput", "tls"]

@@ -1,0 +1,61 @@
+"""Certificates for tests: an authority, and whom it vouches for; made by the openssl program."""
+
+import subprocess
+from pathlib import Path
+
+from harness.build import ROOT
+
+TRIAL = ROOT / "tools" / "tls.sh"  # of ./dev tls
+
+
+class Certificates:
+    """`ca`, `server`, `server_key`, `client`, `client_key`: the files of an authority of its own.
+    `days`: how long they are good."""
+
+    def __init__(self, directory, days=365):
+        self.directory = Path(directory)
+        subprocess.run([TRIAL, self.directory], check=True, capture_output=True,
+                       env={"PATH": "/usr/bin:/bin", "DUEQ_TLS_DAYS": str(days)})
+        self.ca = self.directory / "ca.pem"
+        self.server, self.server_key = self._pair("server")
+        self.client, self.client_key = self._pair("client")
+
+    def settings(self, **dialects):
+        """Of a node: settings(http="required", gmq="optional")."""
+        return {"tls.certificate": self.server, "tls.key": self.server_key,
+                **{f"{word}.tls": mode for word, mode in dialects.items()}}
+
+    def ended(self):
+        """A client's certificate of yesterday, and its key."""
+        certificate = self.directory / "ended.pem"
+        request = subprocess.run(
+            ["openssl", "req", "-new", "-key", self.client_key, "-subj", "/CN=late"],
+            check=True, capture_output=True).stdout
+        self._sign_for_yesterday(request, certificate)
+        return certificate, self.client_key
+
+    def _sign_for_yesterday(self, request, to):
+        """Only `openssl ca` takes dates; it wants files to keep its books in."""
+        books = self.directory / "books"
+        books.mkdir()
+        (books / "index.txt").touch()
+        (books / "request").write_bytes(request)
+        (books / "conf").write_text(f"""
+[ca]
+default_ca = here
+[here]
+database = {books}/index.txt
+new_certs_dir = {books}
+rand_serial = yes
+default_md = sha256
+policy = any
+[any]
+commonName = supplied
+""")
+        subprocess.run(["openssl", "ca", "-batch", "-notext", "-config", books / "conf",
+                        "-cert", self.ca, "-keyfile", self.directory / "ca.key",
+                        "-startdate", "20200101000000Z", "-enddate", "20200102000000Z",
+                        "-in", books / "request", "-out", to], check=True, capture_output=True)
+
+    def _pair(self, name):
+        return self.directory / f"{name}.pem", self.directory / f"{name}.key"
