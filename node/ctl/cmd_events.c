@@ -96,6 +96,18 @@ static struct watched *find(struct events *events, const char *name)
     return NULL;
 }
 
+/* Where one node speaks TLS, all do. */
+static struct client *client_for(const struct events *events, const char *address)
+{
+    struct buf url = BUF_INIT;
+    struct client *client;
+
+    buf_printf(&url, "%s%s", client_is_secure(events->ctl->client) ? "https://" : "", address);
+    client = client_new(buf_text(&url));
+    buf_fini(&url);
+    return client;
+}
+
 /* Nodes may come, and come back at another address. */
 static void learn_node(struct events *events, const json_t *node)
 {
@@ -113,7 +125,7 @@ static void learn_node(struct events *events, const json_t *node)
     client_free(w->client);
     free(w->address);
     w->address = bytes_copy(address);
-    w->client = client_new(w->address);
+    w->client = client_for(events, w->address);
 }
 
 static void learn(struct events *events, const json_t *page)

@@ -28,8 +28,16 @@ enum ctl_exit {
 
 struct client;
 
+/* For https: PEM files; each may be NULL. */
+struct ctl_tls {
+    const char *ca; /* NULL: the system's authorities */
+    const char *cert;
+    const char *key; /* NULL: it is in `cert`, too */
+};
+
 struct ctl {
     struct client *client;
+    struct ctl_tls tls;
     const char *token_file; /* its token is sent with each request; NULL or "": none */
     int64_t timeout_ms;     /* for an answer, beyond what the request itself waits */
     bool has_changed;       /* the node was told to change something, and did */

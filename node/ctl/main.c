@@ -52,18 +52,26 @@ static enum ctl_exit check_names(const struct command *command,
     return end;
 }
 
+/* The option, or the variable; NULL: neither is given. */
+static const char *option_or(const struct option_value *option, const char *variable)
+{
+    const char *from_environment = getenv(variable);
+
+    if (option->is_given)
+        return option->text;
+    return from_environment && *from_environment ? from_environment : NULL;
+}
+
 /* A malformed URL is not shown: it may hold a password all the same. */
 static enum ctl_exit find_node(struct ctl *ctl, const struct arguments *arguments)
 {
     const struct option_value *option = &arguments->common[COMMON_URL];
-    const char *from_environment = getenv("DUEQ_URL");
-    const char *url = DEFAULT_URL;
+    const char *url = option_or(option, "DUEQ_URL");
 
-    if (option->is_given)
-        url = option->text;
-    else if (from_environment && *from_environment)
-        url = from_environment;
-    ctl->client = client_new(url);
+    ctl->tls = (struct ctl_tls){.ca = option_or(&arguments->common[COMMON_CA], "DUEQ_CA"),
+                                .cert = option_or(&arguments->common[COMMON_CERT], "DUEQ_CERT"),
+                                .key = option_or(&arguments->common[COMMON_KEY], "DUEQ_KEY")};
+    ctl->client = client_new(url ? url : DEFAULT_URL);
     return ctl->client ? CTL_DONE
                        : ctl_misused("the address in %s is no http URL such as " DEFAULT_URL,
                                      option->is_given ? "--url" : "$DUEQ_URL");

@@ -21,6 +21,12 @@ const struct option_row options_front[] = {
 const struct option_row options_common[] = {
     {"url", 'u', OPTION_TEXT, "URL",
      .text = "the node; else $DUEQ_URL, else http://127.0.0.1:8000"},
+    {"ca", 0, OPTION_FILE, "FILE",
+     .text = "https: who may vouch for the node (PEM); else $DUEQ_CA, else the system's"},
+    {"cert", 0, OPTION_FILE, "FILE",
+     .text = "https: the certificate to show, where one is asked for; else $DUEQ_CERT"},
+    {"key", 0, OPTION_FILE, "FILE",
+     .text = "https: its key, unless it is in the same file; else $DUEQ_KEY"},
     {"token-file", 0, OPTION_FILE, "FILE",
      .text = "a token to act with; else $DUEQ_TOKEN_FILE"},
     {"timeout", 0, OPTION_DURATION, "DURATION", "how long to wait for an answer; default: 15s",

@@ -49,7 +49,17 @@ struct option_value {
 #define YEARS_10_MS INT64_C(315360000000)
 
 /* The options every command takes, in the order of options_common. */
-enum { COMMON_URL, COMMON_TOKEN_FILE, COMMON_TIMEOUT, COMMON_JSON, COMMON_HELP, COMMON_COUNT };
+enum {
+    COMMON_URL,
+    COMMON_CA,
+    COMMON_CERT,
+    COMMON_KEY,
+    COMMON_TOKEN_FILE,
+    COMMON_TIMEOUT,
+    COMMON_JSON,
+    COMMON_HELP,
+    COMMON_COUNT
+};
 
 extern const struct option_row options_common[];
 

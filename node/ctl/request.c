@@ -122,6 +122,11 @@ const char *client_where(const struct client *client)
     return client->where;
 }
 
+bool client_is_secure(const struct client *client)
+{
+    return !strncmp(client->where, "https:", strlen("https:"));
+}
+
 /* libcurl repeats a request by itself when a kept connection turns out to be dead; then it is
  * unknown whether the node has read the first one.
  * NOLINTNEXTLINE(readability-non-const-parameter): the form is libcurl's */
@@ -156,6 +161,17 @@ static size_t on_body(char *at, size_t size, size_t count, void *arg)
             abort(); /* this libcurl lacks it: ours */ \
     } while (0)
 
+/* A file that cannot be read is told of when libcurl needs it. */
+static void set_up_tls(CURL *curl, const struct ctl_tls *tls)
+{
+    if (tls->ca)
+        SET(curl, CURLOPT_CAINFO, tls->ca);
+    if (tls->cert)
+        SET(curl, CURLOPT_SSLCERT, tls->cert);
+    if (tls->key)
+        SET(curl, CURLOPT_SSLKEY, tls->key);
+}
+
 static void set_up(const struct ctl *ctl, struct transfer *t, const char *url,
                    struct curl_slist *headers)
 {
@@ -180,6 +196,7 @@ static void set_up(const struct ctl *ctl, struct transfer *t, const char *url,
     SET(curl, CURLOPT_WRITEFUNCTION, on_body);
     SET(curl, CURLOPT_WRITEDATA, t);
     SET(curl, CURLOPT_ERRORBUFFER, t->why);
+    set_up_tls(curl, &ctl->tls);
     if (len || !strcmp(request->method, "POST")) {
         SET(curl, CURLOPT_POSTFIELDS, t->body);
         SET(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
@@ -199,6 +216,21 @@ static void add_reason(CURL *curl, CURLcode result, struct transfer *t)
         snprintf(t->why, sizeof(t->why), "%s", curl_easy_strerror(result));
 }
 
+/* With TLS 1.3 a client learns only behind its first request that its certificate is not
+ * taken. The node has read nothing of the request then. */
+static bool is_certificate_refused(const struct transfer *t)
+{
+    static const char *const alerts[] = {"certificate required", "bad certificate",
+                                         "unknown ca", "certificate expired",
+                                         "unsupported certificate"};
+    const char *alert = strstr(t->why, " alert ");
+
+    for (size_t i = 0; alert && i < sizeof(alerts) / sizeof(*alerts); i++)
+        if (strstr(alert, alerts[i]))
+            return true;
+    return false;
+}
+
 static void conclude(CURL *curl, CURLcode result, struct transfer *t)
 {
     curl_off_t retry_after = 0;
@@ -207,6 +239,7 @@ static void conclude(CURL *curl, CURLcode result, struct transfer *t)
     t->is_answered = result == CURLE_OK;
     if (!t->is_answered) {
         add_reason(curl, result, t);
+        t->is_sent = t->is_sent && !is_certificate_refused(t);
         return;
     }
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &code);

@@ -13,8 +13,8 @@
 #include "node/ctl/output.h"
 
 /* HTTP, one request at a time, on a connection that is kept. libcurl does the work: it tries
- * all addresses of a name, speaks TLS to a proxy in front of a node, and says how far a request
- * got.
+ * all addresses of a name, speaks TLS to a node or to a proxy in front of one, and says how far
+ * a request got.
  *
  * A request that changes something is sent once: it is never repeated behind the caller's back,
  * and from its first byte on a missing answer means "it may have happened".
@@ -28,6 +28,7 @@ void client_free(struct client *client);
 
 /* The node's URL for messages: without a password. */
 const char *client_where(const struct client *client);
+bool client_is_secure(const struct client *client); /* https */
 
 struct request {
     const char *method;

@@ -51,8 +51,7 @@ def options_of_page(text):
 def test_help_names_every_command_and_option_and_exit_code():
     text = help_of()
     assert re.findall(r"^  ([a-z]+) {2,}[a-z]", text, re.MULTILINE) == COMMANDS
-    assert {"--url URL", "--token-file FILE", "--timeout DURATION", "--json", "--help",
-            "--version"} == set(
+    assert {"--url URL", "--ca FILE", "--cert FILE", "--key FILE", "--token-file FILE", "--timeout DURATION", "--json", "--help", "--version"} == set(
         options_of(text))
     assert re.findall(r"^  (\d)  ", text, re.MULTILINE) == list("012345")
     assert ctl.ok("help").text == text and ctl.ok("-h").text == text
