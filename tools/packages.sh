@@ -14,7 +14,7 @@ test_packages=(
     iproute2 libcap2-bin libzookeeper-java nftables openjdk-17-jre-headless python3-kazoo
     python3-hypothesis python3-jsonschema python3-prometheus-client python3-pytest
     python3-pytest-xdist python3-redis python3-yaml beanstalkd
-    prometheus systemd # promtool, systemd-analyze
+    openssl prometheus systemd # promtool, systemd-analyze
     docker.io docker-compose iptables mmdebstrap slirp4netns # itests/containers
 )
 ha_packages=(libzookeeper-java openjdk-17-jre-headless # of ./dev ha

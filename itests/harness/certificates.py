@@ -1,5 +1,6 @@
 """Certificates for tests: an authority, and whom it vouches for; made by the openssl program."""
 
+import ssl
 import subprocess
 from pathlib import Path
 
@@ -24,6 +25,26 @@ class Certificates:
         """Of a node: settings(http="required", gmq="optional")."""
         return {"tls.certificate": self.server, "tls.key": self.server_key,
                 **{f"{word}.tls": mode for word, mode in dialects.items()}}
+
+    def context(self, certificate=None, key=None):
+        """A client's, that trusts this authority, and shows a certificate."""
+        made = ssl.create_default_context(cafile=self.ca)
+        if certificate:
+            made.load_cert_chain(certificate, key)
+        return made
+
+    def renew(self):
+        """Another certificate for the server, with another key, in the same files."""
+        subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt",
+                        "ec_paramgen_curve:P-256", "-out", self.server_key], check=True,
+                       capture_output=True)
+        request = subprocess.run(
+            ["openssl", "req", "-new", "-key", self.server_key, "-subj", "/CN=renewed",
+             "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
+            check=True, capture_output=True).stdout
+        subprocess.run(["openssl", "x509", "-req", "-CA", self.ca, "-CAkey",
+                        self.directory / "ca.key", "-copy_extensions", "copy", "-days", "365",
+                        "-out", self.server], input=request, check=True, capture_output=True)
 
     def ended(self):
         """A client's certificate of yesterday, and its key."""

@@ -69,11 +69,14 @@ class _Calls:
 
 
 class PythonClient(_Calls):
-    """One connection; one sendall and one recv(1024) a call; no newline; ids count up."""
+    """One connection; one sendall and one recv(1024) a call; no newline; ids count up.
+    `context`: of TLS."""
 
-    def __init__(self, port):
+    def __init__(self, port, context=None):
         self._ids = itertools.count()
         self.socket = _connect(port)
+        if context:
+            self.socket = context.wrap_socket(self.socket, server_hostname="localhost")
 
     def call(self, method, *params):
         number = next(self._ids)
@@ -153,10 +156,13 @@ class RawSocket:
 class RawClient(RawSocket):
     """Of gmq; a line is a reply."""
 
-    def __init__(self, port, receive_buffer=None):
-        super().__init__(_connect(port))
+    def __init__(self, port, receive_buffer=None, context=None):
+        connected = _connect(port)
         if receive_buffer:
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        if context:
+            connected = context.wrap_socket(connected, server_hostname="localhost")
+        super().__init__(connected)
 
     def send_request(self, method, *params, id=None):
         self.send(json.dumps(request(method, *params, id=id)))

@@ -58,10 +58,13 @@ def path_of(*segments):
 
 
 class HttpApi:
-    """One kept connection; opened with the first request, and again when the node closed it."""
+    """One kept connection; opened with the first request, and again when the node closed it.
+    `context`: of TLS."""
 
-    def __init__(self, port, contract=None):
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S)
+    def __init__(self, port, contract=None, context=None):
+        self._connection = http.client.HTTPSConnection(
+            "localhost", port, timeout=TIMEOUT_S, context=context) if context else \
+            http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S)
         self._contract = contract
 
     @property

@@ -13,13 +13,17 @@ BODYLESS = (100, 204, 304)
 
 
 class RawHttp(RawSocket):
-    def __init__(self, port, receive_buffer=None):
+    """`context`: of TLS."""
+
+    def __init__(self, port, receive_buffer=None, context=None):
         connected = socket.socket()
         if receive_buffer:
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         connected.settimeout(TIMEOUT_S)
         connected.connect(("127.0.0.1", port))
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if context:
+            connected = context.wrap_socket(connected, server_hostname="localhost")
         super().__init__(connected)
 
     def request(self, method, target, body=b"", headers=""):

@@ -35,6 +35,7 @@ class Node:
         self.log = self.directory / "node.log"
         self.env = {**_sanitizer_env(self.directory), **(env or {})}
         self.process = None
+        self.context = None  # of TLS, where its HTTP port takes nothing else
         self._build = build
 
     # ---- life ----
@@ -147,13 +148,14 @@ class Node:
         return RawClient(self.gmq_port, **options)
 
     def api(self):
-        return HttpApi(self.http_port)
+        return HttpApi(self.http_port, context=self.context)
 
     def url(self, path=""):
-        return f"http://127.0.0.1:{self.http_port}{path}"
+        return (f"https://localhost:{self.http_port}{path}" if self.context
+                else f"http://127.0.0.1:{self.http_port}{path}")
 
     def http(self, path):
-        return answer_of(self.url(path))
+        return answer_of(self.url(path), context=self.context)
 
     def metrics(self):
         """{name or name{labels}: value}"""
@@ -175,10 +177,10 @@ class Node:
         return [json.loads(line) for line in self.output().splitlines() if line[:1] == "{"]
 
 
-def answer_of(url, timeout_s=10):
-    """(status, text); (0, reason) when nobody answers."""
+def answer_of(url, timeout_s=10, context=None):
+    """(status, text); (0, reason) when nobody answers. `context`: of TLS."""
     try:
-        with urllib.request.urlopen(url, timeout=timeout_s) as answer:
+        with urllib.request.urlopen(url, timeout=timeout_s, context=context) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()

@@ -159,8 +159,8 @@ static void tell_end(const struct tls *tls)
         LOG_ERROR("tls", "the certificate, or one of its chain, ended at %s: clients refuse it",
                   day);
     else if (left_s < TLS_WARN_DAYS * DAY_S)
-        LOG_WARN("tls", "the certificate, or one of its chain, ends in %lld days, at %s",
-                 (long long)(left_s / DAY_S), day);
+        LOG_WARN("tls", "the certificate, or one of its chain, ends in %lld day%s, at %s",
+                 (long long)(left_s / DAY_S), left_s / DAY_S == 1 ? "" : "s", day);
     else
         LOG_INFO("tls", "the certificate is good until %s", day);
 }
@@ -521,21 +521,24 @@ static enum tls_progress conclude(struct tls_session *s)
     return TLS_MORE;
 }
 
+/* The library tells what has failed by a list of its own, which has to be empty before: what
+ * it meets in a handshake may stay there even if all is well in the end. */
 static enum tls_progress step(struct tls_session *s)
 {
     int result = SSL_do_handshake(s->ssl), error = SSL_get_error(s->ssl, result);
 
+    if (result != 1 && error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE) {
+        connection_fail_tls(s->connection, tls_take_reason());
+        return TLS_CLOSED;
+    }
+    ERR_clear_error();
     if (result == 1)
         return conclude(s);
-    if (error == SSL_ERROR_WANT_READ)
-        return TLS_MORE;
     if (error == SSL_ERROR_WANT_WRITE) {
         event_del(s->connection->readable);
         connection_await_writable(s->connection);
-        return TLS_MORE;
     }
-    connection_fail_tls(s->connection, tls_take_reason());
-    return TLS_CLOSED;
+    return TLS_MORE;
 }
 
 /* ---- input ---- */
@@ -561,13 +564,20 @@ static void watch_record(struct tls_session *s, bool is_new)
     }
 }
 
+/* One record after the other. The library takes of the wire no more than a record, so where
+ * nothing is left behind one, nothing is in the library. */
 static enum tls_progress decrypt(struct tls_session *s, char *to, size_t room, size_t *len)
 {
     size_t n;
     int error;
 
-    while (SSL_read_ex(s->ssl, to + *len, room - *len, &n) == 1)
+    while (SSL_read_ex(s->ssl, to + *len, room - *len, &n) == 1) {
         *len += n;
+        if (s->arrived.len == 0) {
+            s->since_mono_ms = 0;
+            return TLS_MORE;
+        }
+    }
     error = SSL_get_error(s->ssl, 0);
     if (error == SSL_ERROR_WANT_READ) {
         watch_record(s, *len > 0);
@@ -607,14 +617,12 @@ enum tls_progress connection_take_tls(struct connection *c, struct bytes wire, c
     if (has_kept)
         buf_add_bytes(&s->kept, wire);
     s->arrived = has_kept ? buf_bytes(&s->kept) : wire;
-    ERR_clear_error();
     if (!s->is_open)
         progress = step(s);
     if (progress == TLS_CLOSED)
         return progress; /* and the session is gone */
     if (s->is_open)
         progress = decrypt(s, to, room, len);
-    ERR_clear_error();
     keep_unused(s, has_kept);
     s->arrived = BYTES("");
     return progress;
@@ -688,22 +696,18 @@ ssize_t connection_write_tls(struct connection *c, struct bytes bytes)
 {
     struct tls_session *s = c->tls;
     size_t done = 0, n;
-    int error;
 
-    ERR_clear_error();
     while (done < bytes.len) {
         size_t len = bytes.len - done;
 
         if (SSL_write_ex(s->ssl, bytes.at + done,
-                         len < RECORD_MAX_BYTES ? len : RECORD_MAX_BYTES, &n) != 1)
-            break;
+                         len < RECORD_MAX_BYTES ? len : RECORD_MAX_BYTES, &n) != 1) {
+            errno = SSL_get_error(s->ssl, 0) == SSL_ERROR_WANT_WRITE ? EAGAIN : EPROTO;
+            ERR_clear_error();
+            return done ? (ssize_t)done : -1;
+        }
         mark_end(s, n);
         done += n;
     }
-    if (done)
-        return (ssize_t)done;
-    error = SSL_get_error(s->ssl, 0);
-    ERR_clear_error();
-    errno = error == SSL_ERROR_WANT_WRITE ? EAGAIN : EPROTO;
-    return -1;
+    return (ssize_t)done;
 }

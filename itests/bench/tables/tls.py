@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from bench.measure import Bench
-from bench.tables.table import PROTOCOLS, attempt, generator_note, in_turns, rate, ratio, table
+from bench.tables.table import PROTOCOLS, attempt, generator_note, medians, ratio, table
 from harness.certificates import Certificates
 from harness.memory import cpu_s, resident_bytes
 
@@ -32,34 +32,54 @@ def tls(bench, options, result):
                         "its processors for a handshake as the node does")
 
 
+def _push(bench, protocol, how, seconds):
+    """How many a second, and the processor time of each in the node: other than the rate that is
+    much the same on a busy machine."""
+    bench.wipe()
+    before = cpu_s(bench.node.worker_pid)
+    run = bench.load("push", f"push, {PROTOCOLS[protocol]}, {how}", protocol=protocol,
+                     connections=CONNECTIONS, seconds=seconds, tls=SPEAKS[how])
+    return {"rate": run["per_second"],
+            "cpu_us": 1e6 * (cpu_s(bench.node.worker_pid) - before) / _all_of(run)}
+
+
 def _pushes(bench, options, result):
     bench.generator_percent = 0
-    rates = in_turns(bench, options, result, {
-        (protocol, how): lambda protocol=protocol, how=how: rate(
-            bench, "push", f"push, {PROTOCOLS[protocol]}, {how}", protocol=protocol,
-            connections=CONNECTIONS, seconds=options.seconds, tls=SPEAKS[how])
+    runs = medians(bench, options, result, {
+        (protocol, how): lambda key=(protocol, how): _push(bench, *key, options.seconds)
         for protocol in PROTOCOLS for how in SPEAKS})
+
+    def row(how, name):
+        return [runs[protocol, how].get(name) for protocol in PROTOCOLS]
+
     result.columns = list(PROTOCOLS.values())
     for how in SPEAKS:
-        result.add(f"push, {how}", [rates[protocol, how] for protocol in PROTOCOLS], "/s",
+        result.add(f"push, {how}", row(how, "rate"), "/s",
                    note=generator_note(bench.generator_percent))
-    result.add("... against plain", [ratio(rates[protocol, "TLS"], rates[protocol, "plain"], 100)
-                                     for protocol in PROTOCOLS], "%", at_least=70)
+    result.add("... against plain", [ratio(*pair, 100) for pair in
+                                     zip(row("TLS", "rate"), row("plain", "rate"))],
+               "%", at_least=70)
+    for how in SPEAKS:
+        result.add(f"... the node's processor time of each, {how}", row(how, "cpu_us"), "us")
 
 
 def _handshakes(bench, options, result):
-    """Of either port: the dialect has no part in it."""
-    bench.progress.expect(len(HANDSHAKES))
+    bench.progress.expect(len(HANDSHAKES) * len(PROTOCOLS))
     for kind, resume in HANDSHAKES.items():
-        before = cpu_s(bench.node.worker_pid)
-        run = attempt(result, f"handshakes, {kind}", lambda resume=resume: bench.load(
-            "handshakes", f"handshakes, {kind}", protocol="http", connections=CONNECTIONS,
-            seconds=options.seconds, resume=resume))
-        used = cpu_s(bench.node.worker_pid) - before
-        count = run and run["per_second"]
-        result.add(f"handshakes, {kind}", [None, count], "/s")
-        result.add("... of the node's processor time, each",
-                   [None, run and 1e6 * used / _all_of(run)], "us")
+        runs = [attempt(result, f"handshakes, {kind}", lambda protocol=protocol, resume=resume:
+                        _shaken(bench, protocol, kind, resume, options.seconds))
+                for protocol in PROTOCOLS]
+        result.add(f"handshakes, {kind}", [run and run["rate"] for run in runs], "/s")
+        result.add(f"... the node's processor time of each, {kind}",
+                   [run and run["cpu_us"] for run in runs], "us")
+
+
+def _shaken(bench, protocol, kind, resume, seconds):
+    before = cpu_s(bench.node.worker_pid)
+    run = bench.load("handshakes", f"handshakes, {kind}, {PROTOCOLS[protocol]}",
+                     protocol=protocol, connections=CONNECTIONS, seconds=seconds, resume=resume)
+    return {"rate": run["per_second"],
+            "cpu_us": 1e6 * (cpu_s(bench.node.worker_pid) - before) / _all_of(run)}
 
 
 def _all_of(run):
@@ -78,16 +98,15 @@ def _idle(bench, options, result):
 
 
 def _held(bench, protocol, number, tls_):
-    """A first crowd, so that what the second takes is not found in what others have left."""
-    used = []
-    for _ in range(2):
-        before = resident_bytes(bench.node.worker_pid)
-        with bench.progress.step(f"{number:,} idle connections, {PROTOCOLS[protocol]}"):
-            load = bench.start_load("idle", protocol=protocol, connections=number, say="request",
-                                    tls=tls_)
-            load.stdout.readline()
-        used.append((resident_bytes(bench.node.worker_pid) - before, load))
-    for _, load in used:
-        load.stdin.close()
-        load.wait()
-    return used[-1][0] / number
+    """In a node that is new: what others have left would be used again."""
+    bench.node.stop()
+    bench.node.start()
+    before = resident_bytes(bench.node.worker_pid)
+    with bench.progress.step(f"{number:,} idle connections, {PROTOCOLS[protocol]}"):
+        load = bench.start_load("idle", protocol=protocol, connections=number, say="request",
+                                tls=tls_)
+        load.stdout.readline()
+    used = resident_bytes(bench.node.worker_pid) - before
+    load.stdin.close()
+    load.wait()
+    return used / number
