@@ -51,8 +51,8 @@ def options_of_page(text):
 def test_help_names_every_command_and_option_and_exit_code():
     text = help_of()
     assert re.findall(r"^  ([a-z]+) {2,}[a-z]", text, re.MULTILINE) == COMMANDS
-    assert {"--url URL", "--ca FILE", "--cert FILE", "--key FILE", "--token-file FILE", "--timeout DURATION", "--json", "--help", "--version"} == set(
-        options_of(text))
+    assert {"--url URL", "--ca FILE", "--cert FILE", "--key FILE", "--token-file FILE",
+            "--timeout DURATION", "--json", "--help", "--version"} == set(options_of(text))
     assert re.findall(r"^  (\d)  ", text, re.MULTILINE) == list("012345")
     assert ctl.ok("help").text == text and ctl.ok("-h").text == text
 
@@ -154,8 +154,9 @@ def test_completion_offers_what_the_help_has():
     offered, rest = completes("")
     assert list(offered) == COMMANDS and rest == ":"
     assert all(f"{name} {summary}" in re.sub(" +", " ", text) for name, summary in offered.items())
-    assert list(completes("-")[0]) == ["--version", "--url", "--token-file", "--timeout", "--json",
-                                         "--help"]
+    assert list(completes("-")[0]) == [
+        "--version", "--url", "--ca", "--cert", "--key", "--token-file", "--timeout", "--json",
+        "--help"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
