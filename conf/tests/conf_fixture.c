@@ -21,7 +21,9 @@ int fixture_leave(void **state)
     DIR *here = opendir(".");
     const struct dirent *entry;
 
-    while (here && (entry = readdir(here)))
+    if (!here)
+        return 1;
+    while ((entry = readdir(here)))
         (void)unlink(entry->d_name);
     closedir(here);
     return chdir("/") < 0 || rmdir(*state) < 0;

@@ -27,6 +27,11 @@
 #define TYPE_HANDSHAKE     22
 #define TYPE_HELLO         1 /* of a handshake's message */
 
+/* What an open session is told beside input, an alert or new keys, costs more than its bytes:
+ * so much of it a minute is more than anybody needs. */
+#define ASIDES_MAX 16
+#define ASIDES_MS  60000
+
 #define MARKS_LOOK 64 /* so many records unacknowledged: the kernel is asked which are not */
 
 #define DAY_MS INT64_C(86400000)
@@ -53,14 +58,16 @@ struct tls_session {
     SSL *ssl;            /* NULL: the hello is not there yet */
     struct list waiting; /* in the tls's, while it waits for its turn */
     bool is_open;
-    size_t awaited_bytes;  /* the kernel tells when so much of the hello is there; 0: of any */
-    int64_t since_mono_ms; /* when the handshake, or the record that is not complete, began */
-    struct bytes arrived;  /* from the wire, during a call */
-    struct buf kept;       /* of that, while the handshake has to write first */
-    uint64_t wire_bytes;   /* that the kernel has taken, */
-    uint64_t plain_bytes;  /* what they carry in complete records, */
-    uint64_t acked_bytes;  /* and of that: acknowledged, as last asked */
-    struct stream marks;   /* struct mark, of records not acknowledged */
+    size_t awaited_bytes;   /* the kernel tells when so much of the hello is there; 0: of any */
+    unsigned asides;        /* in the minute that began */
+    int64_t asides_mono_ms; /* then */
+    int64_t since_mono_ms;  /* when the handshake, or the record that is not complete, began */
+    struct bytes arrived;   /* from the wire, during a call */
+    struct buf kept;        /* of that, while the handshake has to write first */
+    uint64_t wire_bytes;    /* that the kernel has taken, */
+    uint64_t plain_bytes;   /* what they carry in complete records, */
+    uint64_t acked_bytes;   /* and of that: acknowledged, as last asked */
+    struct stream marks;    /* struct mark, of records not acknowledged */
     char *subject;
 };
 
@@ -146,7 +153,7 @@ int64_t tls_end_s(const struct tls *tls)
 }
 
 /* The log has the day, and how long that is from now on. */
-static void tell_end(const struct tls *tls)
+static void tell_end(const struct tls *tls, bool is_new)
 {
     int64_t end_s = tls->context->end_s, left_s = end_s - clock_wall_ms() / 1000;
     time_t end = (time_t)end_s;
@@ -161,7 +168,7 @@ static void tell_end(const struct tls *tls)
     else if (left_s < TLS_WARN_DAYS * DAY_S)
         LOG_WARN("tls", "the certificate, or one of its chain, ends in %lld day%s, at %s",
                  (long long)(left_s / DAY_S), left_s / DAY_S == 1 ? "" : "s", day);
-    else
+    else if (is_new)
         LOG_INFO("tls", "the certificate is good until %s", day);
 }
 
@@ -169,7 +176,7 @@ static void on_daily(struct timer *timer)
 {
     struct tls *tls = CONTAINER_OF(timer, struct tls, daily);
 
-    tell_end(tls);
+    tell_end(tls, false);
     timer_arm(&tls->loop->timers, timer, DAY_MS);
 }
 
@@ -188,9 +195,34 @@ static int choose_application(SSL *ssl, const unsigned char **chosen, unsigned c
     return SSL_TLSEXT_ERR_NOACK;
 }
 
+static bool is_pestered(const struct tls_session *s)
+{
+    return s->asides > ASIDES_MAX;
+}
+
+/* The library would take all that has come; it finds nothing more. */
+static void note_message(int is_ours, int version, int type, const void *at, size_t len,
+                         SSL *ssl, void *arg)
+{
+    struct tls_session *s = SSL_get_app_data(ssl);
+    int64_t now_mono_ms;
+
+    if (!s->is_open || (type != SSL3_RT_HANDSHAKE && type != SSL3_RT_ALERT))
+        return;
+    now_mono_ms = connection_now(s->connection);
+    if (now_mono_ms >= s->asides_mono_ms + ASIDES_MS) {
+        s->asides = 0;
+        s->asides_mono_ms = now_mono_ms;
+    }
+    s->asides++;
+    if (is_pestered(s))
+        s->arrived = BYTES("");
+}
+
 static void use(struct tls *tls, struct tls_context *context)
 {
     if (context) {
+        SSL_CTX_set_msg_callback(context->ssl, note_message);
         SSL_CTX_set_alpn_select_cb(context->ssl, choose_application, NULL);
         if (tls->context)
             tls_context_keep_tickets(context, tls->context);
@@ -198,8 +230,10 @@ static void use(struct tls *tls, struct tls_context *context)
     tls_context_free(tls->context);
     tls->context = context;
     timer_disarm(&tls->loop->timers, &tls->daily);
-    if (context)
-        on_daily(&tls->daily);
+    if (!context)
+        return;
+    tell_end(tls, true);
+    timer_arm(&tls->loop->timers, &tls->daily, DAY_MS);
 }
 
 void tls_load(struct tls *tls, const struct tls_texts *texts)
@@ -237,16 +271,21 @@ static struct tls_session *session_new(struct connection *c)
     return s;
 }
 
-static void begin_library(struct tls_session *s)
+/* False: the certificate was taken away since the client came. */
+static bool begin_library(struct tls_session *s)
 {
-    BIO *wire = must(BIO_new(s->tls->wire));
+    BIO *wire;
 
+    if (!s->tls->context)
+        return false;
+    wire = must(BIO_new(s->tls->wire));
     BIO_set_data(wire, s);
     BIO_set_init(wire, 1);
     s->ssl = must(SSL_new(s->tls->context->ssl));
     SSL_set_bio(s->ssl, wire, wire);
     SSL_set_app_data(s->ssl, s);
     SSL_set_accept_state(s->ssl);
+    return true;
 }
 
 static bool is_mute(const struct tls_session *s)
@@ -321,14 +360,18 @@ static size_t number_at(const unsigned char *at, unsigned len)
  * many as are needed to tell, where there are fewer. 0: this is no hello that anybody sends. */
 static size_t hello_bytes(const unsigned char *head, size_t len)
 {
+    size_t record_bytes;
+
     if (head[0] != TYPE_HANDSHAKE)
         return len; /* the library says what is wrong with it */
     if (len < RECORD_HEAD_BYTES + 4)
         return RECORD_HEAD_BYTES + 4;
-    if (head[RECORD_HEAD_BYTES] == TYPE_HELLO &&
-        number_at(head + RECORD_HEAD_BYTES + 1, 3) > HELLO_MAX_BYTES)
+    record_bytes = number_at(head + 3, 2);
+    if (record_bytes > RECORD_MAX_BYTES ||
+        (head[RECORD_HEAD_BYTES] == TYPE_HELLO &&
+         number_at(head + RECORD_HEAD_BYTES + 1, 3) > HELLO_MAX_BYTES))
         return 0;
-    return RECORD_HEAD_BYTES + number_at(head + 3, 2);
+    return RECORD_HEAD_BYTES + record_bytes;
 }
 
 /* A client that was asked for another hello may tell in front of it that it changes its cipher,
@@ -487,9 +530,10 @@ static void on_turn(struct timer *timer)
         struct tls_session *s = session_of(link);
 
         event_add(s->connection->readable, NULL);
-        if (!s->ssl)
-            begin_library(s);
-        connection_read(s->connection);
+        if (s->ssl || begin_library(s))
+            connection_read(s->connection);
+        else
+            connection_fail_tls(s->connection, "there is no certificate any more");
         if (clock_mono_us() >= until_us)
             break;
     }
@@ -579,14 +623,15 @@ static enum tls_progress decrypt(struct tls_session *s, char *to, size_t room, s
         }
     }
     error = SSL_get_error(s->ssl, 0);
-    if (error == SSL_ERROR_WANT_READ) {
+    if (error == SSL_ERROR_WANT_READ && !is_pestered(s)) {
         watch_record(s, *len > 0);
         return TLS_MORE;
     }
     if (error == SSL_ERROR_ZERO_RETURN)
         return TLS_ENDED;
     LOG_DEBUG(s->connection->kind->name, "connection %llu: TLS broke: %s",
-              (unsigned long long)s->connection->number, tls_take_reason());
+              (unsigned long long)s->connection->number,
+              is_pestered(s) ? "it asks for new keys all the time" : tls_take_reason());
     return TLS_BROKEN;
 }
 

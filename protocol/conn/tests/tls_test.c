@@ -321,6 +321,24 @@ static void a_port_without_a_certificate_speaks_plain(void **state)
     leave(&p);
 }
 
+/* The certificate is taken away between the two halves of a hello. */
+static void a_client_that_comes_too_late_for_the_certificate_is_closed(void **state)
+{
+    static const struct tls_texts none = {.pem = {"", "", ""}};
+    struct fixture *f = *state;
+    struct pair p;
+    char hello[4096];
+    size_t len = make_hello(hello, sizeof(hello), NULL);
+
+    join_plain(&p, f);
+    say_raw(&p, hello, 100);
+    AWAIT(f, !p.connection.is_undecided);
+    tls_load(f->kind.tls.tls, &none);
+    say_raw(&p, hello + 100, len - 100);
+    expect_closed(&p);
+    assert_int_equal(f->failures, 1);
+}
+
 /* ---- the hello ---- */
 
 static int low_water(const struct pair *p)
@@ -373,14 +391,17 @@ static void a_client_that_leaves_within_its_hello_is_noticed(void **state)
 
 static void a_hello_that_claims_to_be_large_is_refused(void **state)
 {
-    static const char large[] = {22, 3, 1, 0x40, 0, 1, 1, 0, 0};
+    static const char large[][9] = {{22, 3, 1, 0x40, 0, 1, 1, 0, 0},
+                                    {22, 3, 1, 0x40, 1, 1, 0, 1, 0}};
     struct fixture *f = *state;
     struct pair p;
 
-    join_plain(&p, f);
-    say_raw(&p, large, sizeof(large));
-    expect_closed(&p);
-    assert_int_equal(f->failures, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        join_plain(&p, f);
+        say_raw(&p, large[i], sizeof(large[i]));
+        expect_closed(&p);
+        assert_int_equal(f->failures, i + 1);
+    }
 }
 
 /* Replaces all of these two bytes. */
@@ -609,6 +630,42 @@ static void new_keys_may_be_asked_for_at_any_time(void **state)
         echo(&p, "and once more");
     }
     assert_int_equal(f->failures, 0);
+    leave(&p);
+}
+
+/* It costs more than the bytes that ask for it. */
+static void who_asks_for_new_keys_all_the_time_is_cut_off(void **state)
+{
+    struct fixture *f = *state;
+    struct pair p;
+
+    join(&p, f);
+    open_pair(&p);
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(SSL_key_update(tls_peer_library(p.peer), SSL_KEY_UPDATE_NOT_REQUESTED),
+                         1);
+        if (tls_peer_write(p.peer, "x", 1) < 0)
+            break;
+        if (i % 10 == 0)
+            turn(f);
+    }
+    AWAIT(f, p.is_closed);
+    assert_true(f->heard.len <= 16);
+    expect_closed(&p);
+}
+
+static void who_asks_for_them_from_time_to_time_is_not(void **state)
+{
+    struct fixture *f = *state;
+    struct pair p;
+
+    join(&p, f);
+    open_pair(&p);
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(SSL_key_update(tls_peer_library(p.peer), SSL_KEY_UPDATE_REQUESTED), 1);
+        echo(&p, "x");
+        pass(f, 10000);
+    }
     leave(&p);
 }
 
@@ -994,6 +1051,7 @@ int main(void)
         tls_test(plain_is_refused_in_words_where_tls_is_required),
         tls_test(a_client_that_says_nothing_may_do_so_unless_tls_is_required),
         tls_test(a_port_without_a_certificate_speaks_plain),
+        tls_test(a_client_that_comes_too_late_for_the_certificate_is_closed),
         tls_test(a_hello_in_pieces_waits_in_the_kernel),
         tls_test(a_client_that_leaves_within_its_hello_is_noticed),
         tls_test(a_hello_that_claims_to_be_large_is_refused),
@@ -1007,6 +1065,8 @@ int main(void)
         tls_test(many_replies_that_nobody_awaits_are_acknowledged_later),
         tls_test(a_handshake_that_has_to_write_loses_no_input),
         tls_test(new_keys_may_be_asked_for_at_any_time),
+        tls_test(who_asks_for_new_keys_all_the_time_is_cut_off),
+        tls_test(who_asks_for_them_from_time_to_time_is_not),
         tls_test(a_client_of_1_2_cannot_shake_hands_again),
         tls_test(garbage_behind_the_handshake_ends_the_connection),
         tls_test(a_client_that_says_goodbye_gets_its_last_replies),
