@@ -4,6 +4,7 @@
 #   dueq_test(NAME SOURCES ... LINK ...)      a cmocka test, run by ctest; its label is its level:
 #                                             `contract` where it starts real servers, else
 #                                             `unit`
+#   dueq_test_over_tls(NAME)                  the same test once more, its clients speaking TLS
 #   dueq_fuzzer(NAME SOURCES ... LINK ...)    a libFuzzer target, only with DUEQ_FUZZ; its
 #                                             seeds lie in corpus/NAME/ or corpus/ beside it
 #   dueq_generated(PATH)                      a source that a command above it makes
@@ -71,6 +72,11 @@ function(dueq_test name)
         set(level contract)
     endif()
     set_tests_properties(${name} PROPERTIES LABELS ${level})
+endfunction()
+
+function(dueq_test_over_tls name)
+    add_test(NAME ${name}_over_tls COMMAND ${name})
+    set_tests_properties(${name}_over_tls PROPERTIES LABELS unit ENVIRONMENT DUEQ_TEST_TLS=1)
 endfunction()
 
 set(DUEQ_FUZZ_SECONDS 10 CACHE STRING "How long ctest runs each fuzzer")

@@ -82,6 +82,14 @@ static void await_last_ack(struct connection *c)
         connection_await_ack(c);
 }
 
+/* Over TLS the end is said in bytes, too, and the kernel may have room for them later only. */
+static bool has_said_goodbye(struct connection *c)
+{
+    if (c->tls)
+        connection_end_output(c);
+    return !c->tls || c->is_shut;
+}
+
 /* The client is to see the end behind its last reply, not when that is acknowledged. */
 void connection_close_when_finished(struct connection *c)
 {
@@ -93,7 +101,7 @@ void connection_close_when_finished(struct connection *c)
         connection_end_output(c);
         return;
     }
-    if (!connection_is_written(c))
+    if (!connection_is_written(c) || !has_said_goodbye(c))
         return;
     drain(c);
     connection_close(c, c->reason);

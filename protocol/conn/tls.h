@@ -1,8 +1,9 @@
 /* TLS below the protocols: a connection reads and writes through its session, and the dialect
  * above notices nothing.
  *
- *   plain <-- first byte is not 0x16 -- a client comes -- is 0x16 --> HELLO --> SHAKING -->
- * OPEN
+ *                                          0x16
+ *   a client comes --> its first byte tells --------> HELLO --> SHAKING --> OPEN
+ *                                    \--> plain
  *
  *   HELLO    its first record waits in the kernel until it is whole: a client that sends it
  *            byte by byte costs no memory here and no turn of the loop

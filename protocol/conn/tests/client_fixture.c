@@ -7,14 +7,18 @@
 #include "protocol/conn/tests/client_fixture.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <event2/event.h>
 
 #include "base/clock.h"
+#include "protocol/conn/port.h"
+#include "protocol/conn/tests/tls_peer.h"
 
 #define PATIENCE_MS 60000
 
@@ -79,6 +83,58 @@ void patience_try(struct patience *p)
     turn_loop(p->loop);
 }
 
+/* ---- TLS ---- */
+
+#define TLS_TURNS 1000 /* a client that is refused is not waited for */
+
+static bool is_tls_asked(void)
+{
+    return getenv("DUEQ_TEST_TLS") != NULL;
+}
+
+struct tls *serve_as_asked(struct port *port, struct loop *loop)
+{
+    struct tls *tls = is_tls_asked() ? tls_peer_server(loop) : NULL;
+
+    if (tls)
+        port_set_tls(port, tls, TLS_REQUIRED, 0);
+    return tls;
+}
+
+void only_for_plain_clients(void)
+{
+    if (is_tls_asked())
+        skip();
+}
+
+static void begin_tls(struct client *c)
+{
+    int on = 1;
+
+    assert_int_equal(setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), 0);
+    c->tls = tls_peer_new(c->fd);
+    for (unsigned i = 0; i < TLS_TURNS && !tls_peer_is_open(c->tls); i++)
+        turn_loop(c->loop);
+}
+
+static void end_tls(struct client *c)
+{
+    tls_peer_free(c->tls);
+    c->tls = NULL;
+}
+
+static ssize_t send_some(struct client *c, struct bytes bytes)
+{
+    return c->tls ? tls_peer_write(c->tls, bytes.at, bytes.len)
+                  : send(c->fd, bytes.at, bytes.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static ssize_t receive_some(struct client *c, char *to, size_t room)
+{
+    return c->tls ? tls_peer_read(c->tls, to, room, MSG_DONTWAIT)
+                  : recv(c->fd, to, room, MSG_DONTWAIT);
+}
+
 /* ---- clients ---- */
 
 struct client dial_from(struct fixture *f, struct loop *loop, uint16_t port, unsigned host)
@@ -88,11 +144,14 @@ struct client dial_from(struct fixture *f, struct loop *loop, uint16_t port, uns
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct sockaddr_in own = {.sin_family = AF_INET,
                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + host)};
-    struct client c = {f, loop, socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    struct client c = {
+        .f = f, .loop = loop, .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
 
     assert_true(c.fd >= 0);
     assert_int_equal(bind(c.fd, (struct sockaddr *)&own, sizeof(own)), 0);
     assert_int_equal(connect(c.fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    if (is_tls_asked())
+        begin_tls(&c);
     return c;
 }
 
@@ -103,6 +162,7 @@ struct client dial_loopback(struct fixture *f, struct loop *loop, uint16_t port)
 
 void leave(struct client *c)
 {
+    end_tls(c);
     close(c->fd);
     c->fd = -1;
 }
@@ -123,7 +183,7 @@ void end_sending(struct client *c)
 void say_bytes(struct client *c, struct bytes bytes)
 {
     while (bytes.len) {
-        ssize_t n = send(c->fd, bytes.at, bytes.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n = send_some(c, bytes);
 
         if (n > 0) {
             bytes = bytes_of(bytes.at + n, bytes.len - (size_t)n);
@@ -143,7 +203,7 @@ size_t receive_piece(struct client *c, char *at, size_t room)
 {
     ssize_t n = -1;
 
-    AWAIT(c, (n = recv(c->fd, at, room, MSG_DONTWAIT)) >= 0 || errno != EAGAIN);
+    AWAIT(c, (n = receive_some(c, at, room)) >= 0 || errno != EAGAIN);
     assert_true(n >= 0);
     return (size_t)n;
 }
@@ -154,7 +214,7 @@ void expect_silence(struct client *c)
 
     for (unsigned i = 0; i < 20; i++)
         turn_loop(c->loop);
-    assert_int_equal(recv(c->fd, &byte, 1, MSG_DONTWAIT), -1);
+    assert_int_equal(receive_some(c, &byte, 1), -1);
     assert_int_equal(errno, EAGAIN);
 }
 

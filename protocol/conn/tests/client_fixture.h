@@ -15,6 +15,22 @@
 #include "protocol/conn/tests/ahead.h"
 
 struct fixture;
+struct port;
+struct tls;
+struct tls_peer;
+
+/* ---- TLS ----
+ *
+ * With DUEQ_TEST_TLS in the environment all clients speak TLS, and nothing else is different:
+ * so a folder's tests are run twice. */
+
+/* Makes the port of the fixture's server speak TLS, then. What it returns, perhaps NULL, is the
+ * fixture's to tls_free(), behind the port. */
+struct tls *serve_as_asked(struct port *port, struct loop *loop);
+
+/* Skips a test of clients that are not accepted, or not served: they cannot even shake hands.
+ */
+void only_for_plain_clients(void);
 
 /* For a server to listen on, at a port of the system's choice. What it sends waits in it soon:
  * its connections inherit small buffers. */
@@ -46,6 +62,7 @@ struct client {
     struct fixture *f; /* whose it is */
     struct loop *loop;
     int fd;
+    struct tls_peer *tls; /* NULL: it speaks plain */
 };
 
 /* Connected, perhaps not accepted yet; from 127.0.0.`host`, or from 127.0.0.1. */

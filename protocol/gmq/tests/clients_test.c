@@ -224,6 +224,7 @@ static void turns_clients_away_when_there_are_too_many(void **state)
     struct fixture *f = *state;
     struct client many[8], more;
 
+    only_for_plain_clients();
     for (unsigned i = 0; i < 8; i++)
         many[i] = connect_client(f);
     more = connect_client(f);
@@ -246,6 +247,7 @@ static void one_address_has_no_more_places_than_its_limit(void **state)
     struct fixture *f = *state;
     struct client first, more, other;
 
+    only_for_plain_clients();
     f->options.limits.connections_per_address = 1;
     gmq_reload(f->gmq, &f->options);
     first = connect_client(f);

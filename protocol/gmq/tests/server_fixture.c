@@ -35,6 +35,7 @@ static int start(void **state, bool strict)
                    .output_max_bytes = 65536},
     };
     f->gmq = gmq_new(&f->options, f->loop, f->queue, listen_on_loopback(&f->port));
+    f->tls = serve_as_asked(f->gmq, f->loop);
     *state = f;
     return 0;
 }
@@ -73,6 +74,7 @@ int fixture_down(void **state)
     AWAIT(f, f->is_queue_stopped);
     assert_int_equal(memory_store_in_flight(f->ms), 0);
     port_free(f->gmq);
+    tls_free(f->tls);
     queue_free(f->queue);
     memory_store_free(f->ms);
     loop_free(f->loop);

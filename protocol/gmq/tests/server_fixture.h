@@ -17,6 +17,7 @@ struct fixture {
     struct memory_store *ms;
     struct queue *queue;
     struct port *gmq;
+    struct tls *tls; /* see client_fixture.h */
     struct gmq_options options;
     uint16_t port;
     bool is_gmq_stopping;

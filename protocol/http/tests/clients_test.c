@@ -389,10 +389,12 @@ static void on_lack_over(struct timer *timer)
 static void goes_on_accepting_after_a_lack_of_descriptors(void **state)
 {
     struct fixture *f = *state;
-    struct client c = dial(f);
+    struct client c;
     struct timer lack;
     struct rlimit none;
 
+    only_for_plain_clients();
+    c = dial(f);
     getrlimit(RLIMIT_NOFILE, &enough);
     none = (struct rlimit){.rlim_cur = (rlim_t)c.fd + 1, .rlim_max = enough.rlim_max};
     setrlimit(RLIMIT_NOFILE, &none);

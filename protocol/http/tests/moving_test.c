@@ -156,6 +156,7 @@ static void who_comes_when_it_is_gone_is_closed_and_may_come_again(void **state)
     struct fixture *f = *state;
     struct client c;
 
+    only_for_plain_clients();
     move(f, FLOATING_AWAY);
     c = connect_client(f);
     expect_end_of_all(f, &c);
@@ -166,8 +167,10 @@ static void who_comes_when_it_is_gone_is_closed_and_may_come_again(void **state)
 static void who_waits_to_be_accepted_when_it_is_first_told_is_closed_as_well(void **state)
 {
     struct fixture *f = *state;
-    struct client c = dial(f);
+    struct client c;
 
+    only_for_plain_clients();
+    c = dial(f);
     move(f, FLOATING_AWAY);
     expect_end_of_all(f, &c);
 }

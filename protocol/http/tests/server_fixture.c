@@ -84,6 +84,7 @@ int fixture_up_with(void **state, const struct stand_in *stand_ins, unsigned cou
     f->http = http_new(&f->app, &f->api, &f->options, f->loop, f->queue,
                        listen_on_loopback(&f->port));
     f->api.http = f->http;
+    f->tls = serve_as_asked(http_port(f->http), f->loop);
     fixture_turn(f); /* the store is up */
     *state = f;
     return 0;
@@ -116,6 +117,7 @@ int fixture_down(void **state)
     assert_true(f->is_stopped);
     assert_int_equal(http_port(f->http)->stats.connections, 0);
     port_free(http_port(f->http));
+    tls_free(f->tls);
     free((void *)f->app.routes);
     queue_stop(f->queue, set_flag, &f->is_queue_stopped);
     AWAIT(f, f->is_queue_stopped);

@@ -19,6 +19,7 @@ struct fixture {
     struct memory_store *ms;
     struct queue *queue;
     struct http *http;
+    struct tls *tls;             /* see client_fixture.h */
     struct http_options options; /* at most 3 connections */
     struct api api;
     struct http_app app; /* the API's, perhaps with handlers of the test's */
