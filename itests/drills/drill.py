@@ -36,7 +36,7 @@ if __name__ == "__main__":
 os.environ.setdefault("DUEQ_BUILD", "build/release")
 
 # pylint: disable=wrong-import-position
-from drills.hosts import builds
+from drills.hosts import builds, safety
 from drills.page import save
 from drills.rounds import TICK_MS, Result, run_row
 from drills.rows.matrix import MATRIX
@@ -86,6 +86,9 @@ def parse():
     parser.add_argument("--old", metavar="REV", help="the older build of row 20: a commit, or a "
                         "dueq-node; else the newest tag, or the last commit of the day before")
     parser.add_argument("--json", action="store_true", help="the result on standard output")
+    parser.add_argument("--safe", action="store_true",
+                        help="clients speak TLS and have tokens, and nodes take no others; rows whose "
+                        "clients or builds cannot are left out")
     parser.add_argument("--list", action="store_true", help="the rows there are")
     parser.add_argument("--rehearse", action="store_true",
                         help="faults, load and judge alone: all nodes are standalone, on one Redis")
@@ -105,6 +108,8 @@ def check(options, parser):
         parser.error(f"no row {' '.join(unknown)}; there are {' '.join(MATRIX)}")
     if options.rounds is not None and options.rounds < 1:
         parser.error("--rounds: one at least")
+    if options.write and options.safe:
+        parser.error("--write: the page has the times without --safe")
     if options.write and options.rehearse:
         parser.error("--write: what is rehearsed says nothing")
     if options.keep and Path(options.keep).exists() and any(Path(options.keep).iterdir()):
@@ -126,11 +131,13 @@ def run(options):
         MATRIX["20"].old = builds.make(options.old, report)
     directory = Path(options.keep or tempfile.mkdtemp(prefix="dueq-drill-"))
     results, code = [], 0
+    if options.safe:
+        safety.turn_on(directory / "safety")
     try:
         report(f"seed {options.seed}; files in {directory}")
         for number in options.numbers or MATRIX:
             row = MATRIX[number]
-            why_not_now = reason_to_skip(row, options.rehearse)
+            why_not_now = reason_to_skip(row, options)
             if why_not_now:
                 report(f"  {number:>3}  {row.title}: {why_not_now}")
             else:
@@ -158,8 +165,10 @@ def run_one(row, directory, options, report):
     return result
 
 
-def reason_to_skip(row, is_rehearsal):
-    if is_rehearsal:
+def reason_to_skip(row, options):
+    if options.safe and row.speaks_plain:
+        return "its clients, or its older nodes, speak plain"
+    if options.rehearse:
         return None if row.rehearsed_variants else "nothing to rehearse"
     return row.needs and f"not yet, {row.needs}"
 

@@ -177,10 +177,11 @@ class Node:
         return [json.loads(line) for line in self.output().splitlines() if line[:1] == "{"]
 
 
-def answer_of(url, timeout_s=10, context=None):
+def answer_of(url, timeout_s=10, context=None, headers=None):
     """(status, text); (0, reason) when nobody answers. `context`: of TLS."""
+    request = urllib.request.Request(url, headers=headers or {})
     try:
-        with urllib.request.urlopen(url, timeout=timeout_s, context=context) as answer:
+        with urllib.request.urlopen(request, timeout=timeout_s, context=context) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()

@@ -10,6 +10,7 @@ import json
 import time
 from urllib.parse import quote
 
+from drills.hosts.safety import connection_to, headers
 from judge.journal import DUPLICATE, OK, REFUSED, UNKNOWN
 
 CONNECT_S = 0.3  # a host that is cut off does not refuse
@@ -39,7 +40,7 @@ class Client:
         try:
             self._connection.sock.settimeout(self._answer_s + wait_s)
             text = json.dumps(body).encode() if body is not None else None
-            self._connection.request(method, path, text)
+            self._connection.request(method, path, text, headers())
             answer = self._connection.getresponse()
             said = json.loads(answer.read() or b"null")
         except (OSError, http.client.HTTPException, ValueError):
@@ -63,8 +64,7 @@ class Client:
         if self._connection is None:
             time.sleep(self._pause_s)
             self._pause_s = 0
-            self._connection = http.client.HTTPConnection(*self._addresses[self._at],
-                                                          timeout=self._connect_s)
+            self._connection = connection_to(self._addresses[self._at], self._connect_s)
             try:
                 self._connection.connect()
             except OSError:

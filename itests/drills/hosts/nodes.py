@@ -7,9 +7,10 @@ import signal
 
 import yaml
 
+from drills.hosts import safety
 from harness.build import node_program
 from harness.dueqctl import Dueqctl
-from harness.node import Node
+from harness.node import Node, answer_of
 from harness.process import descendants_of, is_alive, kill_now, reap_orphans
 from harness.wait import wait_until
 from judge.journal import LEADER, Lease, Role, Tail, now_ms
@@ -94,6 +95,9 @@ class HostNode(Journaled, Node):
         self.host, self.name, self.program = host, host.name, program or node_program()
         own = {"node.id": host.name, "gmq.listen": f"{host.address}:{GMQ_PORT}",
                "http.listen": f"{host.address}:{HTTP_PORT}"}
+        self._safety = safety.current()
+        if self._safety:
+            own.update(self._safety.settings)
         super().__init__(directory, {**own, **(settings or {})}, env)
         self.gmq_port, self.http_port = GMQ_PORT, HTTP_PORT
         if "LD_PRELOAD" in self.env:  # before the sanitizer's own library
@@ -116,11 +120,14 @@ class HostNode(Journaled, Node):
         return self.host.address, HTTP_PORT
 
     def http(self, path):
+        more = ({"headers": self._safety.headers, "context": self._safety.context}
+                if self._safety else {})
         with self.host.entered():
-            return super().http(path)
+            return answer_of(self.url(path), **more)
 
     def url(self, path=""):
-        return f"http://{self.host.address}:{HTTP_PORT}{path}"
+        scheme = "https" if self._safety else "http"
+        return f"{scheme}://{self.host.address}:{HTTP_PORT}{path}"
 
     def json(self, path):
         """What it answers; None when it does not."""
@@ -130,7 +137,7 @@ class HostNode(Journaled, Node):
     def ctl(self, *words):
         """dueqctl on the node's own host."""
         with self.host.entered():
-            return Dueqctl(self.url())(*words)
+            return Dueqctl(self.url())(*words, **(self._safety.environment if self._safety else {}))
 
     def is_ready_or_ended(self):
         """Ready? Fails at once when it has ended by itself."""

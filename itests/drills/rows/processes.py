@@ -204,6 +204,7 @@ class RollingUpgrade(Row):
     """Standbys first, then, when they could lead, the leader: stopped in order and started as the
     other build. `old`: the older program; None: an altered copy of the build under test."""
 
+    speaks_plain = True
     variants = ("upgrade", "downgrade")
     short_variants = ("upgrade",)
     old = None
