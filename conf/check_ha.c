@@ -27,14 +27,28 @@ static void want_zookeeper(struct conf_draft *d)
                        mode_of(d));
 }
 
+static void want_a_long_secret(struct conf_draft *d, const char *secret, const char *path)
+{
+    if (*secret && strlen(secret) < SECRET_MIN)
+        check_complain(d, path,
+                       "is shorter than 16 characters; make one with: openssl rand -hex 16");
+}
+
+static void want_long_secrets(struct conf_draft *d)
+{
+    const struct conf *conf = d->conf;
+
+    want_a_long_secret(d, conf->ha.secret,
+                       *conf->ha.secret_file ? "ha.secret_file" : "ha.secret");
+    want_a_long_secret(d, conf->ha.secret_old,
+                       *conf->ha.secret_old_file ? "ha.secret_old_file" : "ha.secret_old");
+}
+
 static void want_a_secret(struct conf_draft *d)
 {
     const char *secret = d->conf->ha.secret;
 
-    if (*secret && strlen(secret) < SECRET_MIN)
-        check_complain(d, *d->conf->ha.secret_file ? "ha.secret_file" : "ha.secret",
-                       "is shorter than 16 characters; make one with: openssl rand -hex 16");
-    else if (has_others(d) && !*secret && !*d->conf->ha.secret_file)
+    if (has_others(d) && !*secret && !*d->conf->ha.secret_file)
         check_complain(d, "ha.secret",
                        "ha.mode %s needs one, the same on all nodes of the cluster; make "
                        "one with: openssl rand -hex 16",
@@ -173,6 +187,7 @@ static void want_a_hook_that_runs(struct conf_draft *d)
 static const struct check_rule rules[] = {
     {want_zookeeper, {"ha.mode", "ha.zookeeper"}},
     {want_a_secret, {"ha.mode", "ha.secret", "ha.secret_file"}},
+    {want_long_secrets, {"ha.secret", "ha.secret_file", "ha.secret_old", "ha.secret_old_file"}},
     {want_user_and_password, {"ha.auth", "ha.auth_file"}},
     {want_a_redis_for_all, {"ha.mode", "store.redis"}},
     {want_a_peer_port, {"ha.mode", "ha.peer.listen", CHECK_PORT_KEYS}},

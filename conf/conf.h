@@ -133,6 +133,7 @@ enum conf_log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 
 enum conf_ha_mode { HA_MODE_STANDALONE, HA_MODE_STANDBY, HA_MODE_CLUSTER };
 
+enum conf_ha_tls { HA_TLS_OFF, HA_TLS_OPTIONAL, HA_TLS_REQUIRED };
 enum conf_ha_on_loss { HA_ON_LOSS_STOP, HA_ON_LOSS_FAILSAFE };
 
 enum conf_appendfsync { APPENDFSYNC_ALWAYS, APPENDFSYNC_EVERYSEC };
@@ -220,9 +221,11 @@ struct conf {
         char *zookeeper;        /* "host:port,host:port" */
         char *auth, *auth_file; /* "user:password"; auth_file has been read into auth */
         char *cluster;
-        int64_t session_ms;         /* T */
-        struct conf_address peer;   /* OFF or TCP */
-        char *secret, *secret_file; /* secret_file has been read into secret */
+        int64_t session_ms;       /* T */
+        struct conf_address peer; /* OFF or TCP */
+        enum conf_ha_tls peer_tls;
+        char *secret, *secret_file;         /* secret_file has been read into secret */
+        char *secret_old, *secret_old_file; /* "": none; read in the same way */
         enum conf_ha_on_loss on_loss;
         unsigned priority;
         bool no_failover;

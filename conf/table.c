@@ -18,9 +18,9 @@
 static const char *const level_words[] = {"debug", "info", "warn", "error", NULL};
 static const char *const format_words[] = {"text", "json", NULL};
 static const char *const mode_words[] = {"standalone", "standby", "cluster", NULL};
+static const char *const tls_words[] = {"off", "optional", "required", NULL};
 static const char *const on_loss_words[] = {"stop", "failsafe", NULL};
 static const char *const appendfsync_words[] = {"always", "everysec", NULL};
-static const char *const tls_words[] = {"off", "optional", "required", NULL};
 static const char *const tls_client_words[] = {"optional", "required", NULL};
 static const char *const backoff_words[] = {"none", "fixed", "exponential", NULL};
 
@@ -167,8 +167,12 @@ const struct conf_key conf_keys[] = {
      .help = "how soon a node that is frozen or cut off is given up"},
     {"ha.peer.listen", &kind_listen, AT(ha.peer), "127.0.0.1:9504",
      .help = "where the other nodes reach this one"},
+    {"ha.peer.tls", &kind_word, AT(ha.peer_tls), "optional", .words = tls_words,
+     .help = "optional: plain text with nodes of the version before; required: never"},
     SECRET("ha.secret", ha.secret, 256, "shared by all nodes of the cluster, 16 characters or more",
            "a file that holds ha.secret, not readable by all")
+    SECRET("ha.secret_old", ha.secret_old, 256, "the one before ha.secret, while it is changed; empty: none",
+           "a file that holds ha.secret_old, not readable by all")
     {"ha.on_zookeeper_loss", &kind_word, AT(ha.on_loss), "stop", .words = on_loss_words,
      .help = "failsafe: the leader goes on while all members agree"},
     {"ha.priority", &kind_count, AT(ha.priority), "50", 0, 100,

@@ -221,6 +221,12 @@ static void print_address(const struct node_lead *l, int fd, struct buf *to)
     buf_fini(&own);
 }
 
+static const enum peer_tls_mode tls_modes[] = {
+    [HA_TLS_OFF] = PEER_TLS_OFF,
+    [HA_TLS_OPTIONAL] = PEER_TLS_OPTIONAL,
+    [HA_TLS_REQUIRED] = PEER_TLS_REQUIRED,
+};
+
 static void join_parts(struct node_lead *l)
 {
     const struct conf *conf = l->options.conf;
@@ -228,7 +234,10 @@ static void join_parts(struct node_lead *l)
                             .auth = conf->ha.auth,
                             .session_ms = conf->ha.session_ms};
     struct peer_options link = {.node = conf->node.id,
+                                .cluster = conf->ha.cluster,
                                 .secret = conf->ha.secret,
+                                .secret_old = conf->ha.secret_old,
+                                .tls = tls_modes[conf->ha.peer_tls],
                                 .listen_fd = l->options.peer_fd,
                                 .silence_ms = PEER_SILENCE_MS};
     struct ha_options options = {
@@ -499,4 +508,9 @@ void node_lead_report_no_successor(const struct node_lead *l, struct channel_rep
 unsigned node_lead_peers_up(const struct node_lead *l)
 {
     return l->peers ? peer_link_up_count(l->peers) : 0;
+}
+
+unsigned node_lead_peers_plain(const struct node_lead *l)
+{
+    return l->peers ? peer_link_plain_count(l->peers) : 0;
 }

@@ -107,5 +107,6 @@ void node_lead_report_no_successor(const struct node_lead *l, struct channel_rep
 
 /* The number of other nodes that this one is connected with; 0 for a standalone node. */
 unsigned node_lead_peers_up(const struct node_lead *l);
+unsigned node_lead_peers_plain(const struct node_lead *l); /* of these, without TLS */
 
 #endif

@@ -279,6 +279,7 @@ static bool read_status(void *arg, struct cluster_status *to)
         .granted_ms = s->granted_ms,
         .tick_ms = s->tick_ms,
         .peers_up = node_lead_peers_up(c->lead),
+        .peers_plain = node_lead_peers_plain(c->lead),
         .elections_lost = s->elections_lost,
         .fenced = s->fenced,
         .sessions = s->sessions,

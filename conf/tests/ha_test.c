@@ -206,6 +206,40 @@ static void a_secret_is_long_and_comes_from_one_place(void **state)
            "-hex 16\n");
 }
 
+static void the_secret_before_is_as_long_and_may_be_in_a_file(void **state)
+{
+    const char *from_file[] = {"ha.secret_old_file=secret", NULL};
+    struct conf *conf = fixture_load_well(GOOD, NULL);
+
+    assert_string_equal(conf->ha.secret_old, "");
+    conf_free(conf);
+    expect("ha: {secret_old: 0123456789abcde}\n", NULL,
+           "c.yaml:1:18: ha.secret_old: is shorter than 16 characters; make one with: openssl "
+           "rand -hex 16\n");
+    fixture_write("secret", "fedcba9876543210\n", 0600);
+    conf = fixture_load_well(GOOD, from_file);
+    assert_string_equal(conf->ha.secret, "0123456789abcdef");
+    assert_string_equal(conf->ha.secret_old, "fedcba9876543210");
+    conf_free(conf);
+    fixture_write("secret", "short\n", 0600);
+    expect(
+        GOOD, from_file,
+        "--set ha.secret_old_file: is shorter than 16 characters; make one with: openssl rand "
+        "-hex 16\n");
+}
+
+static void the_peer_link_has_tls_where_both_sides_do(void **state)
+{
+    const char *sets[] = {"ha.peer.tls=required", NULL};
+    struct conf *conf = fixture_load_well(GOOD, NULL);
+
+    assert_int_equal(conf->ha.peer_tls, HA_TLS_OPTIONAL);
+    conf_free(conf);
+    conf = fixture_load_well(GOOD, sets);
+    assert_int_equal(conf->ha.peer_tls, HA_TLS_REQUIRED);
+    conf_free(conf);
+}
+
 static void credentials_have_a_user_and_a_password(void **state)
 {
     struct conf *conf = fixture_load_well("ha: {auth: \"dueq:word\"}\n", NULL);
@@ -229,6 +263,8 @@ int main(void)
         IN_DIRECTORY(the_http_address_that_is_advertised_leads_here),
         IN_DIRECTORY(a_hook_is_a_program_that_can_be_run),
         IN_DIRECTORY(a_secret_is_long_and_comes_from_one_place),
+        IN_DIRECTORY(the_secret_before_is_as_long_and_may_be_in_a_file),
+        IN_DIRECTORY(the_peer_link_has_tls_where_both_sides_do),
         IN_DIRECTORY(credentials_have_a_user_and_a_password),
     };
 

@@ -57,7 +57,8 @@ void peer_auth_random(void *at, size_t len)
         abort();
 }
 
-#define OUT_MAX 4096
+#define OUT_MAX      4096
+#define TLS_READ_MAX 4096
 
 /* ---- the end ---- */
 
@@ -75,7 +76,9 @@ void peer_conn_close(struct peer_conn *c)
     if (c->fd >= 0)
         close(c->fd);
     c->fd = -1;
-    c->is_connecting = false;
+    c->is_connecting = c->is_heard = c->is_undecided = false;
+    peer_tls_free(c->tls);
+    c->tls = NULL;
     c->in_len = 0;
     buf_clear(&c->out);
 }
@@ -86,10 +89,23 @@ static void end(struct peer_conn *c, enum peer_end how, const char *why)
     c->on_end(c, how, why);
 }
 
-/* A timeout or an unreachable host comes from the network, not from the other process. */
-static enum peer_end end_of_error(int error)
+/* The other side has closed, by an end of file or a reset. */
+static void end_closed(struct peer_conn *c, const char *why)
 {
-    return error == ECONNRESET || error == EPIPE ? PEER_END_CLOSED : PEER_END_FAILED;
+    if (c->tls && !c->is_connecting && !c->is_heard)
+        end(c, PEER_END_NO_TLS,
+            "it takes no TLS: it is of an older version, or has ha.peer.tls: off");
+    else
+        end(c, PEER_END_CLOSED, why);
+}
+
+/* A timeout or an unreachable host comes from the network, not from the other process. */
+static void end_by_error(struct peer_conn *c, int error)
+{
+    if (error == ECONNRESET || error == EPIPE)
+        end_closed(c, strerror(error));
+    else
+        end(c, PEER_END_FAILED, strerror(error));
 }
 
 /* ---- out ---- */
@@ -109,9 +125,14 @@ static void flush(struct peer_conn *c)
 
 void peer_conn_send(struct peer_conn *c, const struct peer_message *m)
 {
+    struct buf line = BUF_INIT;
+
     if (c->fd < 0)
         return;
-    peer_wire_print(m, &c->out);
+    peer_wire_print(m, c->tls ? &line : &c->out);
+    if (c->tls)
+        peer_tls_write(c->tls, buf_bytes(&line), &c->out);
+    buf_fini(&line);
     flush(c);
     if (c->out.len > OUT_MAX)
         shutdown(c->fd, SHUT_RDWR); /* on_end comes in the next turn */
@@ -129,15 +150,16 @@ static bool handle_line(struct peer_conn *c, struct bytes line)
         return false;
     }
     c->on_message(c, &m);
-    return c->fd >= 0;
+    return c->fd >= 0 && !c->is_connecting;
 }
 
-/* Handles all complete lines. An owner that ends this connection may begin another with the
- * same struct: then `in_len` is 0 again, and nothing more is touched. */
-static bool handle_lines(struct peer_conn *c)
+/* Handles all complete lines, with `n` bytes more. False: the connection has ended. The owner
+ * may have begun another with the same struct by then: nothing more is touched. */
+static bool handle_more(struct peer_conn *c, size_t n)
 {
     char *feed;
 
+    c->in_len += n;
     while ((feed = memchr(c->in, '\n', c->in_len))) {
         char line[PEER_LINE_MAX];
         size_t len = (size_t)(feed - c->in);
@@ -155,23 +177,89 @@ static bool handle_lines(struct peer_conn *c)
     return true;
 }
 
+/* The bytes that have come, at most `room`; 0: none yet, or the connection has ended. */
+static size_t receive(struct peer_conn *c, char *at, size_t room, int flags)
+{
+    ssize_t n = recv(c->fd, at, room, flags);
+
+    if (n > 0) {
+        c->is_heard = true;
+        return (size_t)n;
+    }
+    if (n == 0)
+        end_closed(c, "closed by the other side");
+    else if (errno != EAGAIN && errno != EINTR)
+        end_by_error(c, errno);
+    return 0;
+}
+
+static void read_plain(struct peer_conn *c)
+{
+    size_t n = receive(c, c->in + c->in_len, sizeof(c->in) - c->in_len, 0);
+
+    if (n)
+        handle_more(c, n);
+}
+
+/* Goes on with TLS. False: messages cannot pass yet, or the connection has ended. */
+static bool take_tls(struct peer_conn *c, struct bytes bytes)
+{
+    bool was_up = peer_tls_state(c->tls) == PEER_TLS_UP;
+    enum peer_tls_state state = peer_tls_take(c->tls, bytes, &c->out);
+
+    flush(c);
+    if (state == PEER_TLS_STRANGER)
+        end(c, PEER_END_STRANGE, peer_refusal_text(PEER_REFUSED_SECRET));
+    else if (state == PEER_TLS_BROKEN)
+        end(c, PEER_END_GARBAGE, peer_tls_why(c->tls));
+    else if (state == PEER_TLS_UP && !was_up && c->on_connected)
+        c->on_connected(c);
+    return c->fd >= 0 && c->tls && state == PEER_TLS_UP;
+}
+
+static void read_tls(struct peer_conn *c)
+{
+    char bytes[TLS_READ_MAX];
+    size_t n = receive(c, bytes, sizeof(bytes), 0);
+
+    if (!n || !take_tls(c, bytes_of(bytes, n)))
+        return;
+    while ((n = peer_tls_read(c->tls, c->in + c->in_len, sizeof(c->in) - c->in_len)))
+        if (!handle_more(c, n))
+            return;
+    if (peer_tls_state(c->tls) == PEER_TLS_BROKEN)
+        end(c, PEER_END_GARBAGE, peer_tls_why(c->tls));
+}
+
+/* Looks at the first byte of an accepted connection. False: it has not come, or the connection
+ * has ended. */
+static bool decide(struct peer_conn *c)
+{
+    char first;
+
+    if (!receive(c, &first, 1, MSG_PEEK))
+        return false;
+    c->is_undecided = false;
+    if (peer_tls_begins((unsigned char)first)) {
+        c->tls = peer_tls_accept(c->self->keys);
+    } else if (c->self->tls == PEER_TLS_REQUIRED) {
+        end(c, PEER_END_GARBAGE, "it speaks plain text, and ha.peer.tls is required here");
+        return false;
+    }
+    return true;
+}
+
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
     struct peer_conn *c = arg;
-    ssize_t n;
 
-    loop_touch(c->loop);
-    n = recv(c->fd, c->in + c->in_len, sizeof(c->in) - c->in_len, 0);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    loop_touch(c->self->loop);
+    if (c->is_undecided && !decide(c))
         return;
-    if (n < 0) {
-        end(c, end_of_error(errno), strerror(errno));
-    } else if (n == 0) {
-        end(c, PEER_END_CLOSED, "closed by the other side");
-    } else {
-        c->in_len += (size_t)n;
-        handle_lines(c);
-    }
+    if (c->tls)
+        read_tls(c);
+    else
+        read_plain(c);
 }
 
 /* ---- connecting ---- */
@@ -200,13 +288,16 @@ static void connected(struct peer_conn *c)
     c->is_connecting = false;
     set_icmp_reports(c->fd, false);
     event_add(c->readable, NULL);
-    c->on_connected(c);
+    if (c->tls)
+        take_tls(c, bytes_of(NULL, 0));
+    else
+        c->on_connected(c);
 }
 
 static void connect_failed(struct peer_conn *c, int error)
 {
     if (error != ECONNREFUSED)
-        end(c, end_of_error(error), strerror(error));
+        end_by_error(c, error);
     else if (is_by_icmp(c->fd))
         end(c, PEER_END_FAILED, "rejected by a packet filter");
     else
@@ -219,7 +310,7 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
     int error = 0;
     socklen_t len = sizeof(error);
 
-    loop_touch(c->loop);
+    loop_touch(c->self->loop);
     if (!c->is_connecting) {
         flush(c);
         return;
@@ -240,13 +331,14 @@ static void take(struct peer_conn *c, int fd)
 
     c->fd = fd;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    c->readable = must(event_new(c->loop->base, fd, EV_READ | EV_PERSIST, on_readable, c));
-    c->writable = must(event_new(c->loop->base, fd, EV_WRITE, on_writable, c));
+    c->readable =
+        must(event_new(c->self->loop->base, fd, EV_READ | EV_PERSIST, on_readable, c));
+    c->writable = must(event_new(c->self->loop->base, fd, EV_WRITE, on_writable, c));
 }
 
-void peer_conn_init(struct peer_conn *c, struct loop *loop)
+void peer_conn_init(struct peer_conn *c, const struct peer_self *self)
 {
-    *c = (struct peer_conn){.loop = loop, .fd = -1};
+    *c = (struct peer_conn){.self = self, .fd = -1};
     buf_init(&c->out);
 }
 
@@ -259,13 +351,16 @@ void peer_conn_fini(struct peer_conn *c)
 void peer_conn_accept(struct peer_conn *c, int fd)
 {
     take(c, fd);
+    c->is_undecided = c->self->tls != PEER_TLS_OFF;
     event_add(c->readable, NULL);
 }
 
-void peer_conn_dial(struct peer_conn *c, const struct sockaddr *to, unsigned len)
+void peer_conn_dial(struct peer_conn *c, const struct sockaddr *to, unsigned len,
+                    struct peer_tls *tls)
 {
     int fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
+    c->tls = tls;
     if (fd < 0) {
         end(c, PEER_END_FAILED, strerror(errno));
         return;

@@ -40,7 +40,7 @@ bool peer_watched_suspect(struct peer_watched *w, enum peer_end how)
 static enum peer_verdict judge(struct peer_watched *w, enum peer_end how, bool is_heard)
 {
     w->refusals = how == PEER_END_REFUSED ? w->refusals + 1 : 0;
-    if (how == PEER_END_FAILED || how == PEER_END_GARBAGE)
+    if (how == PEER_END_FAILED || how == PEER_END_GARBAGE || how == PEER_END_STRANGE)
         return PEER_NOT_PROVEN;
     if (w->refusals >= REFUSALS_NEEDED && !is_heard)
         return PEER_DEAD;

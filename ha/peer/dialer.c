@@ -10,6 +10,8 @@
 #define FIRST_MS 20
 #define MAX_MS   1000
 
+#define HANG_UPS_NEEDED 2 /* one may be a process that has just ended */
+
 int64_t peer_retry_ms(unsigned attempts)
 {
     int64_t ms = FIRST_MS;
@@ -64,6 +66,32 @@ static void warn(struct peer_dial *d, const char *what)
 {
     if (peer_may_warn(d->self, &d->next_warning_mono_ms))
         LOG_WARN("ha", "peer %s at %s: %s", d->who.name, d->who.address, what);
+}
+
+/* ---- how to speak ---- */
+
+static bool is_plain_next(const struct peer_dial *d)
+{
+    enum peer_tls_mode mode = d->self->tls;
+
+    return mode == PEER_TLS_OFF ||
+           (mode == PEER_TLS_OPTIONAL && !d->has_tls && d->hang_ups >= HANG_UPS_NEEDED);
+}
+
+/* Learns from the end of an attempt how to speak in the next one. */
+static void learn(struct peer_dial *d, enum peer_end how)
+{
+    d->hang_ups = how == PEER_END_NO_TLS ? d->hang_ups + 1 : 0;
+    d->strange_ends = how == PEER_END_STRANGE ? d->strange_ends + 1 : 0;
+    if (d->strange_ends && d->self->secrets[1])
+        d->secret = !d->secret;
+}
+
+/* Is there another way to speak, which the next attempts try first? */
+static bool has_another_way(const struct peer_dial *d, enum peer_end how)
+{
+    return (how == PEER_END_NO_TLS && d->self->tls == PEER_TLS_OPTIONAL && !d->has_tls) ||
+           (how == PEER_END_STRANGE && d->self->secrets[1] && !d->strange_ends);
 }
 
 /* ---- again ---- */
@@ -125,9 +153,10 @@ static void on_end(struct peer_conn *c, enum peer_end how, const char *why)
     if (was_up) {
         LOG_INFO("ha", "peer %s at %s: connection ended: %s", d->who.name, d->who.address, why);
         d->attempts = 0;
-    } else if (!d->watched.probes_left) {
+    } else if (!d->watched.probes_left && !has_another_way(d, how)) {
         warn(d, why);
     }
+    learn(d, how);
     if (was_up && peer_watched_suspect(&d->watched, how))
         enter(d, DIAL_WAITING, 0);
     else if (!was_up && d->watched.probes_left)
@@ -136,10 +165,21 @@ static void on_end(struct peer_conn *c, enum peer_end how, const char *why)
         retry(d);
 }
 
-static void give_up(struct peer_dial *d, const char *why)
+static void give_up_as(struct peer_dial *d, enum peer_end how, const char *why)
 {
     peer_conn_close(&d->conn);
-    on_end(&d->conn, PEER_END_FAILED, why);
+    on_end(&d->conn, how, why);
+}
+
+static void give_up(struct peer_dial *d, const char *why)
+{
+    give_up_as(d, PEER_END_FAILED, why);
+}
+
+static void on_refused(struct peer_dial *d, enum peer_refusal refusal)
+{
+    give_up_as(d, refusal == PEER_REFUSED_SECRET ? PEER_END_STRANGE : PEER_END_FAILED,
+               peer_refusal_text(refusal));
 }
 
 /* ---- the handshake ---- */
@@ -166,7 +206,7 @@ static void on_hello(struct peer_dial *d, const struct peer_message *m)
     }
     d->hellos.of[PEER_LISTENER] = *m;
     d->state = DIAL_PROVING;
-    peer_auth_prove(d->self->secret, PEER_DIALER, &d->hellos, proof.mac);
+    peer_auth_prove(d->self->secrets[d->secret], PEER_DIALER, &d->hellos, proof.mac);
     peer_conn_send(&d->conn, &proof);
 }
 
@@ -174,6 +214,7 @@ static void be_up(struct peer_dial *d)
 {
     d->attempts = 0;
     d->next_warning_mono_ms = 0;
+    d->has_tls = !d->is_plain;
     d->heard_mono_ms = timers_now(timers_of(d));
     enter(d, DIAL_UP, beat_ms(d));
 }
@@ -185,18 +226,25 @@ static void on_proof(struct peer_dial *d, const struct peer_message *m)
     bool replaces = peer_watched_is_replaced(before, incarnation, &d->at, is_heard(d));
     struct coord_credentials left = before->reported;
 
-    if (!peer_auth_is_proven(d->self->secret, PEER_LISTENER, &d->hellos, m->mac)) {
-        give_up(d, peer_refusal_text(PEER_REFUSED_SECRET));
+    if (!peer_auth_is_proven(d->self->secrets[d->secret], PEER_LISTENER, &d->hellos, m->mac)) {
+        on_refused(d, PEER_REFUSED_SECRET);
         return;
     }
-    LOG_INFO("ha", "peer %s at %s: connected%s", d->who.name, d->who.address,
+    LOG_INFO("ha", "peer %s at %s: connected%s%s", d->who.name, d->who.address,
              incarnation == before->incarnation ? " again, to the same process"
              : before->incarnation              ? ", to another process than before"
-                                                : "");
+                                                : "",
+             d->is_plain ? ", without TLS" : "");
     peer_watched_meet(&d->watched, incarnation, &d->at);
     be_up(d);
     if (replaces)
         report_death(d, &left, "another one answers in its place");
+}
+
+static void on_bye(struct peer_dial *d)
+{
+    d->watched.reported = (struct coord_credentials){0};
+    d->has_tls = false;
 }
 
 static void on_news(struct peer_dial *d, const struct peer_message *m)
@@ -207,7 +255,7 @@ static void on_news(struct peer_dial *d, const struct peer_message *m)
     if (m->kind == PEER_SESSION)
         d->watched.reported = m->session;
     else if (m->kind == PEER_BYE)
-        d->watched.reported = (struct coord_credentials){0};
+        on_bye(d);
     else if (m->kind == PEER_PROMISE && port->on_promise)
         port->on_promise(port, d->who.name, m->seq);
 }
@@ -227,7 +275,7 @@ static void on_message(struct peer_conn *c, const struct peer_message *m)
     else if (d->state == DIAL_PROVING && m->kind == PEER_PROOF)
         on_proof(d, m);
     else if (d->state == DIAL_PROVING && m->kind == PEER_REFUSED)
-        give_up(d, peer_refusal_text(m->refusal));
+        on_refused(d, m->refusal);
     else if (d->state == DIAL_UP && is_news(m->kind))
         on_news(d, m);
     else
@@ -238,8 +286,11 @@ static void on_message(struct peer_conn *c, const struct peer_message *m)
 
 static void connect_now(struct peer_dial *d)
 {
+    if (!d->watched.probes_left)
+        d->is_plain = is_plain_next(d);
     enter(d, DIAL_CONNECTING, d->self->handshake_ms);
-    peer_conn_dial(&d->conn, (struct sockaddr *)&d->at.at, (unsigned)d->at.len);
+    peer_conn_dial(&d->conn, (struct sockaddr *)&d->at.at, (unsigned)d->at.len,
+                   d->is_plain ? NULL : peer_tls_dial(d->self->keys, d->secret));
 }
 
 static void on_resolved(struct resolve *r)
@@ -304,7 +355,7 @@ void peer_dial_init(struct peer_dial *d, const struct peer_self *self,
     *d = (struct peer_dial){.self = self, .server = server, .who = *who};
     list_init(&d->link);
     resolve_init(&d->resolve, self->loop, on_resolved);
-    peer_conn_init(&d->conn, self->loop);
+    peer_conn_init(&d->conn, self);
     d->conn.on_connected = on_connected;
     d->conn.on_message = on_message;
     d->conn.on_end = on_end;

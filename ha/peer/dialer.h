@@ -1,6 +1,6 @@
 /* The dialing half of the peer link: watches one other node, and asks it questions.
  *
- *              address            connected           its hello            its proof
+ *              address          connected, TLS        its hello            its proof
  *   RESOLVING ---------> CONNECTING -------> GREETING ---------> PROVING ------------> UP
  *       ^                    ^ |                |                   |                  |
  *       |       after 0 to   | |                |                   |                  |
@@ -11,6 +11,13 @@
  *
  * An end of file is a reason to look at once whether the process is dead: WAITING then goes
  * straight to CONNECTING, a few times. death.h says what the outcome proves.
+ *
+ * How it speaks: by TLS. Nodes of the version before hang up on TLS; so, where TLS is optional,
+ * the attempt after two such ends is in plain text. Anyone on the way can make it look so,
+ * once: a peer that has been UP by TLS is not spoken to in plain text any more, until it has
+ * said good-bye by TLS, because an older program may take its place then. Of two secrets the
+ * other one is next when the peer did not know this one. Probes are like the connection that
+ * ended.
  */
 #ifndef DUEQ_HA_PEER_DIALER_H
 #define DUEQ_HA_PEER_DIALER_H
@@ -58,6 +65,11 @@ struct peer_dial {
     struct peer_hellos hellos;
     struct peer_address at; /* of the connection, or of the attempt */
     unsigned attempts;      /* failed since UP; selects among several addresses */
+    bool is_plain;          /* the connection, or the attempt */
+    bool has_tls;           /* has been UP by TLS, and has not said good-bye since */
+    unsigned hang_ups;      /* attempts by TLS in a row that it has ended without a word */
+    unsigned secret;        /* of the connection, or of the next attempt */
+    unsigned strange_ends;  /* attempts in a row whose secret it did not know */
     int64_t heard_mono_ms;
     int64_t next_warning_mono_ms;
     struct peer_watched watched; /* the process of the last UP */

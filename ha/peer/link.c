@@ -121,6 +121,15 @@ unsigned peer_link_up_count(const struct peers *p)
     return count;
 }
 
+unsigned peer_link_plain_count(const struct peers *p)
+{
+    unsigned count = 0;
+
+    LIST_EACH (it, &link_of(p)->dials)
+        count += dial_of(it)->state == DIAL_UP && dial_of(it)->is_plain;
+    return count;
+}
+
 /* ---- life ---- */
 
 static uint64_t new_incarnation(void)
@@ -131,6 +140,11 @@ static uint64_t new_incarnation(void)
         peer_auth_random(&random, sizeof(random));
     while (random == 0);
     return random;
+}
+
+static const char *old_of(const struct peer_options *options)
+{
+    return options->secret_old && *options->secret_old ? options->secret_old : NULL;
 }
 
 struct peers *peer_link_new(const struct peer_options *options, struct loop *loop)
@@ -144,10 +158,13 @@ struct peers *peer_link_new(const struct peer_options *options, struct loop *loo
     l->self = (struct peer_self){.loop = loop,
                                  .port = &l->base,
                                  .node = options->node,
-                                 .secret = options->secret,
+                                 .secrets = {options->secret, old_of(options)},
+                                 .tls = options->tls,
                                  .incarnation = new_incarnation(),
                                  .handshake_ms = HANDSHAKE_MS,
                                  .silence_ms = options->silence_ms};
+    if (options->tls != PEER_TLS_OFF)
+        l->self.keys = peer_keys_new(options->cluster, l->self.secrets);
     list_init(&l->dials);
     list_init(&l->stopped);
     timer_init(&l->reaper, on_reap);
@@ -166,5 +183,6 @@ void peer_link_free(struct peers *p)
     free_all(&l->stopped);
     timer_disarm(&l->self.loop->timers, &l->reaper);
     peer_server_free(l->server);
+    peer_keys_free(l->self.keys);
     free(l);
 }

@@ -1,6 +1,7 @@
 /* The peers port on sockets: one listener for all, a dialer for each other node.
  *
  *   wire.c      messages and lines; pure
+ *   tls.c       TLS by the cluster's secret: bytes to bytes
  *   conn.c      messages over a socket, and the proof of knowing the cluster's secret
  *   listener.c  the listening half: lets others in, tells them this session, answers them
  *   dialer.c    the dialing half: watches one other node, and asks it questions
@@ -10,14 +11,18 @@
 #define DUEQ_HA_PEER_LINK_H
 
 #include "ha/peer/peers.h"
+#include "ha/peer/tls.h"
 
 struct loop;
 
 #define PEER_SILENCE_MS 4000
 
 struct peer_options {
-    const char *node;   /* this node's name */
-    const char *secret; /* the cluster's */
+    const char *node;       /* this node's name */
+    const char *cluster;    /* its name */
+    const char *secret;     /* the cluster's */
+    const char *secret_old; /* the one before it, while nodes may still have that; "": none */
+    enum peer_tls_mode tls;
     int listen_fd;      /* taken over: bound, listening, non-blocking, close-on-exec */
     int64_t silence_ms; /* a connection silent for this time is closed; PEER_SILENCE_MS */
 };
@@ -32,5 +37,8 @@ void peer_link_free(struct peers *p);
 
 /* The number of other nodes to which this node has dialed an authenticated connection. */
 unsigned peer_link_up_count(const struct peers *p);
+
+/* Of these, the number that is without TLS. */
+unsigned peer_link_plain_count(const struct peers *p);
 
 #endif

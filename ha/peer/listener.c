@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <net/if.h>
+#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,7 +13,8 @@
 
 #define STRANGERS_MAX 16
 #define INBOUNDS_MAX  ((PEERS_MAX)*2) /* UP: a restarted node may be here twice */
-#define BREAK_MS      100             /* pause after EMFILE and the like: else the loop spins */
+#define FROM_CHARS    (INET6_ADDRSTRLEN + IF_NAMESIZE)
+#define BREAK_MS      100 /* pause after EMFILE and the like: else the loop spins */
 
 struct peer_server {
     const struct peer_self *self;
@@ -43,7 +46,9 @@ struct inbound {
     struct list link; /* in strangers, inbounds or ended */
     struct peer_server *server;
     enum { GREETING, PROVING, UP } state;
+    char from[FROM_CHARS];
     struct peer_hellos hellos;
+    const char *secret; /* that both know */
     struct timer timer; /* strangers: the handshake's deadline; UP: the limit of silence */
 };
 
@@ -95,8 +100,9 @@ static void on_end(struct peer_conn *c, enum peer_end how, const char *why)
     struct inbound *in = CONTAINER_OF(c, struct inbound, conn);
     struct peer_server *s = in->server;
 
-    if (how == PEER_END_GARBAGE && peer_may_warn(s->self, &s->next_warning_mono_ms))
-        LOG_WARN("ha", "somebody on the peer port is sent away: %s", why);
+    if ((how == PEER_END_GARBAGE || how == PEER_END_STRANGE) &&
+        peer_may_warn(s->self, &s->next_warning_mono_ms))
+        LOG_WARN("ha", "somebody from %s on the peer port is sent away: %s", in->from, why);
     end(in);
 }
 
@@ -180,7 +186,7 @@ static void let_in(struct inbound *in)
     list_append(&s->inbounds, &in->link);
     in->state = UP;
     be_patient(in, s->self->silence_ms);
-    peer_auth_prove(s->self->secret, PEER_LISTENER, &in->hellos, proof.mac);
+    peer_auth_prove(in->secret, PEER_LISTENER, &in->hellos, proof.mac);
     peer_conn_send(&in->conn, &proof);
     if (s->is_leaving)
         send_plain(in, PEER_BYE);
@@ -188,11 +194,23 @@ static void let_in(struct inbound *in)
         send_session(in);
 }
 
+/* The secret that the peer has proven to know; NULL: none of ours. */
+static const char *proven_secret(const struct inbound *in, const struct peer_message *proof)
+{
+    const char *const *secrets = in->server->self->secrets;
+
+    for (unsigned i = 0; i < PEER_SECRETS && secrets[i]; i++)
+        if (peer_auth_is_proven(secrets[i], PEER_DIALER, &in->hellos, proof->mac))
+            return secrets[i];
+    return NULL;
+}
+
 static void judge(struct inbound *in, const struct peer_message *proof)
 {
     const struct peer_self *self = in->server->self;
 
-    if (!peer_auth_is_proven(self->secret, PEER_DIALER, &in->hellos, proof->mac))
+    in->secret = proven_secret(in, proof);
+    if (!in->secret)
         refuse(in, PEER_REFUSED_SECRET);
     else if (!strcmp(hello_of(in)->node, self->node))
         refuse(in, PEER_REFUSED_NAME);
@@ -242,14 +260,16 @@ static void on_reap(struct timer *timer)
 /* ---- accepting ---- */
 
 /* Takes over a connected socket: non-blocking, close-on-exec. */
-static void welcome(struct peer_server *s, int fd)
+static void welcome(struct peer_server *s, int fd, const struct sockaddr *from, socklen_t len)
 {
     struct inbound *in = must(calloc(1, sizeof(*in)));
 
     if (s->stranger_count == STRANGERS_MAX)
         end(inbound_of(list_first(&s->strangers)));
     in->server = s;
-    peer_conn_init(&in->conn, s->self->loop);
+    if (getnameinfo(from, len, in->from, sizeof(in->from), NULL, 0, NI_NUMERICHOST))
+        strcpy(in->from, "an unknown address");
+    peer_conn_init(&in->conn, s->self);
     in->conn.on_message = on_message;
     in->conn.on_end = on_end;
     timer_init(&in->timer, on_patience);
@@ -268,12 +288,14 @@ static void on_break_over(struct timer *timer)
 static void on_acceptable(evutil_socket_t listen_fd, short what, void *arg)
 {
     struct peer_server *s = arg;
+    struct sockaddr_storage from;
+    socklen_t len = sizeof(from);
     int fd;
 
     loop_touch(s->self->loop);
-    fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    fd = accept4(listen_fd, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
-        welcome(s, fd);
+        welcome(s, fd, (struct sockaddr *)&from, len);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
         event_del(s->acceptable);
         timer_arm(timers_of(s), &s->accept_break, BREAK_MS);

@@ -19,10 +19,9 @@
  * separates words, one line feed ends a line. A line is refused when it is longer than
  * PEER_LINE_MAX, or not exactly what peer_wire_print() would have written.
  *
- * Each connection is authenticated; its lines are neither signed nor encrypted. Session
- * credentials travel as openly here as in ZooKeeper's own protocol, which shows them on every
- * reconnect: both belong on a private network. An attacker who can forge packets there can do
- * the same harm to ZooKeeper directly.
+ * The lines are encrypted where both nodes have TLS (tls.h). Without it a connection is
+ * authenticated at its beginning only: anyone on the way sees the credentials of sessions, as
+ * in ZooKeeper's own protocol.
  */
 #ifndef DUEQ_HA_PEER_WIRE_H
 #define DUEQ_HA_PEER_WIRE_H

@@ -91,3 +91,8 @@ unsigned peer_link_up_count(const struct peers *p)
 {
     return 0;
 }
+
+unsigned peer_link_plain_count(const struct peers *p)
+{
+    return 0;
+}

@@ -396,6 +396,11 @@ static void write_peers(struct metrics_text *t, const struct cluster_status *s)
     metrics_text_family(t, "dueq_peers_connected", METRICS_GAUGE,
                         "Other nodes that this one has a peer link to.");
     metrics_text_whole(t, NULL, s->peers_up);
+    metrics_text_family(
+        t, "dueq_peers_plain", METRICS_GAUGE,
+        "Peer links to other nodes without TLS: they are of an older version, or "
+        "have ha.peer.tls: off.");
+    metrics_text_whole(t, NULL, s->peers_plain);
     metrics_text_family(t, "dueq_peers_missing", METRICS_GAUGE,
                         "Other nodes that are here without a peer link to this one: their "
                         "death is noticed only when their session is over.");

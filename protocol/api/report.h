@@ -94,6 +94,7 @@ struct cluster_status {
     const struct cluster_node *nodes; /* registered now, or members; sorted by name */
     unsigned node_count;
     unsigned peers_up;                    /* other nodes that this one is connected with */
+    unsigned peers_plain;                 /* of these, without TLS */
     const struct cluster_change *changes; /* oldest first */
     unsigned change_count;
     const struct cluster_count *counts;

@@ -34,14 +34,9 @@ static int setup(void **state)
     struct fixture *f = calloc(1, sizeof(*f));
 
     f->loop = loop_new();
+    hand_use(f->loop);
     peer_note(&f->port, &f->notes);
-    f->self = (struct peer_self){.loop = f->loop,
-                                 .port = &f->port,
-                                 .node = "na",
-                                 .secret = SECRET,
-                                 .incarnation = 7,
-                                 .handshake_ms = 2000,
-                                 .silence_ms = 4000};
+    f->self = peer_self_of(f->loop, &f->port, "na");
     f->server = peer_server_new(&f->self, peer_listen(f->own_address));
     strcpy(f->other.name, "nb");
     f->other_fd = peer_listen(f->other.address);
@@ -369,5 +364,5 @@ int main(void)
         cmocka_unit_test(a_packet_filter_that_rejects_proves_nothing), /* the last one */
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return peer_groups(tests);
 }

@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +104,135 @@ void peer_note(struct peers *port, struct peer_notes *notes)
     port->user = notes;
 }
 
+/* ---- both ways ---- */
+
+static enum peer_tls_mode way;
+static struct loop *hand_loop;
+
+/* Of all connections by hand, by descriptor. */
+static struct hand {
+    struct peer_tls *tls; /* NULL: plain text */
+    struct buf out;
+} hands[1024];
+
+static struct peer_keys *keys_of_all(void)
+{
+    static struct peer_keys *keys;
+    static const char *const secrets[PEER_SECRETS] = {SECRET};
+
+    if (!keys)
+        keys = peer_keys_new(CLUSTER, secrets);
+    return keys;
+}
+
+void peer_speak(enum peer_tls_mode mode)
+{
+    way = mode;
+}
+
+struct peer_options peer_options_of(const char *node, const char *secret)
+{
+    return (struct peer_options){.node = node,
+                                 .cluster = CLUSTER,
+                                 .secret = secret,
+                                 .secret_old = "",
+                                 .tls = way,
+                                 .silence_ms = 4000};
+}
+
+struct peer_self peer_self_of(struct loop *loop, struct peers *port, const char *node)
+{
+    return (struct peer_self){.loop = loop,
+                              .port = port,
+                              .node = node,
+                              .secrets = {SECRET},
+                              .tls = way,
+                              .keys = keys_of_all(),
+                              .incarnation = 7,
+                              .handshake_ms = 2000,
+                              .silence_ms = 4000};
+}
+
 /* ---- by hand ---- */
+
+void hand_use(struct loop *loop)
+{
+    hand_loop = loop;
+}
+
+static bool flush(int fd)
+{
+    struct buf *out = &hands[fd].out;
+
+    while (out->len) {
+        ssize_t n = send(fd, out->at, out->len, MSG_NOSIGNAL);
+
+        if (n < 0)
+            return errno == EAGAIN;
+        buf_drop(out, (size_t)n);
+    }
+    return true;
+}
+
+bool hand_try(int fd, struct bytes bytes)
+{
+    struct hand *h = &hands[fd];
+
+    if (h->out.len)
+        return flush(fd);
+    if (h->tls)
+        peer_tls_write(h->tls, bytes, &h->out);
+    else
+        buf_add_bytes(&h->out, bytes);
+    return flush(fd);
+}
+
+/* A byte that the other side has said; 0: the end, -1: none yet. */
+static ssize_t hear_byte(int fd, char *byte)
+{
+    struct hand *h = &hands[fd];
+    char wire[4096];
+    ssize_t n;
+
+    if (!h->tls)
+        return recv(fd, byte, 1, 0);
+    if (peer_tls_read(h->tls, byte, 1))
+        return 1;
+    n = recv(fd, wire, sizeof(wire), 0);
+    if (n <= 0)
+        return n;
+    peer_tls_take(h->tls, bytes_of(wire, (size_t)n), &h->out);
+    return peer_tls_read(h->tls, byte, 1) ? 1 : (errno = EAGAIN, -1);
+}
+
+/* One step of the handshake. True: it is over, one way or the other. */
+static bool shake(int fd)
+{
+    struct hand *h = &hands[fd];
+    enum peer_tls_state state;
+    char wire[4096];
+    ssize_t n = recv(fd, wire, sizeof(wire), 0);
+
+    if (n == 0 || (n < 0 && errno != EAGAIN))
+        return true;
+    state = peer_tls_take(h->tls, bytes_of(wire, n > 0 ? (size_t)n : 0), &h->out);
+    flush(fd);
+    return state != PEER_TLS_SHAKING;
+}
+
+static int begin(int fd, struct peer_tls *tls)
+{
+    struct hand *h = &hands[fd];
+
+    assert_true(fd < (int)(sizeof(hands) / sizeof(*hands)));
+    peer_tls_free(h->tls); /* of an earlier connection, which the test has closed */
+    buf_fini(&h->out);
+    *h = (struct hand){.tls = tls};
+    buf_init(&h->out);
+    if (tls)
+        AWAIT(hand_loop, shake(fd));
+    return fd;
+}
 
 int hand_dial(const char *address)
 {
@@ -116,7 +245,8 @@ int hand_dial(const char *address)
         return -1;
     }
     fcntl(fd, F_SETFL, O_NONBLOCK);
-    return fd;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+    return begin(fd, way == PEER_TLS_OFF ? NULL : peer_tls_dial(keys_of_all(), 0));
 }
 
 int hand_accept(struct loop *loop, int listen_fd)
@@ -124,12 +254,13 @@ int hand_accept(struct loop *loop, int listen_fd)
     int fd;
 
     AWAIT(loop, (fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0);
-    return fd;
+    return begin(fd, way == PEER_TLS_OFF ? NULL : peer_tls_accept(keys_of_all()));
 }
 
 void hand_say_text(int fd, const char *text)
 {
-    assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+    assert_true(hand_try(fd, bytes_of_text(text)));
+    assert_int_equal(hands[fd].out.len, 0);
 }
 
 void hand_say(int fd, const struct peer_message *m)
@@ -148,7 +279,7 @@ bool hand_hear(struct loop *loop, int fd, struct peer_message *m)
     ssize_t n;
 
     for (;;) {
-        AWAIT(loop, (n = recv(fd, line + len, 1, 0)) >= 0 || errno != EAGAIN);
+        AWAIT(loop, (n = hear_byte(fd, line + len)) >= 0 || errno != EAGAIN);
         if (n <= 0)
             return false;
         if (line[len] == '\n')
@@ -219,11 +350,12 @@ static void on_term(int number)
 static void run_peer(const char *node, int listen_fd, int64_t session, bool says_bye)
 {
     struct loop *loop = loop_new();
-    struct peer_options options = {
-        .node = node, .secret = SECRET, .listen_fd = listen_fd, .silence_ms = 4000};
-    struct peers *p = peer_link_new(&options, loop);
+    struct peer_options options = peer_options_of(node, SECRET);
     struct coord_credentials mine = peer_credentials(session);
+    struct peers *p;
 
+    options.listen_fd = listen_fd;
+    p = peer_link_new(&options, loop);
     if (says_bye)
         signal(SIGTERM, on_term);
     peers_report(p, &mine);

@@ -1,5 +1,7 @@
 /* For tests of the peer link: real sockets on loopback, one loop that waiting functions turn,
- * and another side played by hand, which can send anything. Include after cmocka's headers. */
+ * and another side played by hand, which can send anything. Include after cmocka's headers.
+ *
+ * A test of the link is run twice, as a group for each way to speak: see peer_groups(). */
 #ifndef DUEQ_HA_PEER_TESTS_PEER_FIXTURE_H
 #define DUEQ_HA_PEER_TESTS_PEER_FIXTURE_H
 
@@ -8,7 +10,8 @@
 #include "base/loop.h"
 #include "ha/peer/conn.h"
 
-#define SECRET "sixteen letters!"
+#define SECRET  "sixteen letters!"
+#define CLUSTER "main"
 
 /* Turns the loop until the expression is true; fails after some seconds. */
 #define AWAIT(loop, expression)                   \
@@ -44,7 +47,28 @@ struct peer_notes {
 
 void peer_note(struct peers *port, struct peer_notes *notes);
 
+/* ---- both ways ---- */
+
+/* Runs the tests with nodes and hands that speak plain text, as nodes of the version before,
+ * and again with ones that speak TLS. Returns what main() shall. */
+#define peer_groups(tests)                                                                \
+    (peer_speak(PEER_TLS_OFF), cmocka_run_group_tests_name("plain", tests, NULL, NULL)) + \
+        (peer_speak(PEER_TLS_OPTIONAL), cmocka_run_group_tests_name("TLS", tests, NULL, NULL))
+
+/* From now on; with anything but OFF the hands speak TLS by SECRET. */
+void peer_speak(enum peer_tls_mode mode);
+
+/* The options of a node that speaks so. */
+struct peer_options;
+struct peer_options peer_options_of(const char *node, const char *secret);
+
+/* The same for a test that needs a part of the link only. The keys are the fixture's. */
+struct peer_self peer_self_of(struct loop *loop, struct peers *port, const char *node);
+
 /* ---- a side that is played by hand ---- */
+
+/* The loop of the nodes that the hands speak to. */
+void hand_use(struct loop *loop);
 
 /* A connection to `address`; -1: refused. */
 int hand_dial(const char *address);
@@ -54,6 +78,9 @@ int hand_accept(struct loop *loop, int listen_fd);
 
 void hand_say(int fd, const struct peer_message *m);
 void hand_say_text(int fd, const char *text);
+
+/* Says as much as the other side takes for now. False: it has hung up. */
+bool hand_try(int fd, struct bytes bytes);
 
 /* The next message; false when the connection has ended. */
 bool hand_hear(struct loop *loop, int fd, struct peer_message *m);

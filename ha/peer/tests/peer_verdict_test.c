@@ -42,6 +42,8 @@ static void two_refusals_with_something_else_between_do_not(void **state)
     assert_int_equal(refused(&w, false), PEER_LOOK_AGAIN);
     assert_int_equal(peer_watched_probed(&w, PEER_END_CLOSED, false), PEER_LOOK_AGAIN);
     assert_int_equal(refused(&w, false), PEER_LOOK_AGAIN);
+    assert_int_equal(peer_watched_probed(&w, PEER_END_NO_TLS, false), PEER_LOOK_AGAIN);
+    assert_int_equal(refused(&w, false), PEER_LOOK_AGAIN);
     assert_int_equal(refused(&w, false), PEER_DEAD);
 }
 
@@ -56,11 +58,11 @@ static void who_has_a_connection_to_us_lives_however_often_it_refuses(void **sta
     assert_int_equal(waited_ms, 155);
 }
 
-static void silence_and_garbage_prove_nothing_and_end_the_probing(void **state)
+static void silence_garbage_and_strangers_prove_nothing_and_end_the_probing(void **state)
 {
-    static const enum peer_end ends[] = {PEER_END_FAILED, PEER_END_GARBAGE};
+    static const enum peer_end ends[] = {PEER_END_FAILED, PEER_END_GARBAGE, PEER_END_STRANGE};
 
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 3; i++) {
         struct peer_watched w = suspect();
 
         assert_int_equal(refused(&w, false), PEER_LOOK_AGAIN);
@@ -116,7 +118,7 @@ int main(void)
         cmocka_unit_test(two_refusals_in_a_row_prove_death),
         cmocka_unit_test(two_refusals_with_something_else_between_do_not),
         cmocka_unit_test(who_has_a_connection_to_us_lives_however_often_it_refuses),
-        cmocka_unit_test(silence_and_garbage_prove_nothing_and_end_the_probing),
+        cmocka_unit_test(silence_garbage_and_strangers_prove_nothing_and_end_the_probing),
         cmocka_unit_test(only_a_closed_connection_of_one_with_a_session_is_a_reason_to_look),
         cmocka_unit_test(another_one_at_the_same_address_proves_death),
         cmocka_unit_test(nobody_is_replaced_before_the_first_was_met),
