@@ -60,7 +60,13 @@ bool peer_auth_is_proven(const char *secret, enum peer_side side,
                          const struct peer_hellos *hellos,
                          const unsigned char mac[PEER_MAC_BYTES]);
 
-/* Fills in random bytes for a challenge; aborts when the system has no randomness. */
+/* Makes a challenge: random, but that a dialer with TLS marks it where it speaks plain text, to
+ * a peer that seems to have none. A listener with TLS turns away what is marked. So nobody on
+ * the way can keep TLS from two nodes that have it: the proofs cover the mark. */
+void peer_auth_challenge(unsigned char challenge[PEER_CHALLENGE_BYTES], bool is_marked);
+bool peer_auth_is_marked(const unsigned char challenge[PEER_CHALLENGE_BYTES]);
+
+/* Fills in random bytes; aborts when the system has no randomness. */
 void peer_auth_random(void *at, size_t len);
 
 struct event;

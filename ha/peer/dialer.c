@@ -10,8 +10,6 @@
 #define FIRST_MS 20
 #define MAX_MS   1000
 
-#define HANG_UPS_NEEDED 2 /* one may be a process that has just ended */
-
 int64_t peer_retry_ms(unsigned attempts)
 {
     int64_t ms = FIRST_MS;
@@ -74,14 +72,13 @@ static bool is_plain_next(const struct peer_dial *d)
 {
     enum peer_tls_mode mode = d->self->tls;
 
-    return mode == PEER_TLS_OFF ||
-           (mode == PEER_TLS_OPTIONAL && !d->has_tls && d->hang_ups >= HANG_UPS_NEEDED);
+    return mode == PEER_TLS_OFF || (mode == PEER_TLS_OPTIONAL && d->has_hung_up);
 }
 
 /* Learns from the end of an attempt how to speak in the next one. */
 static void learn(struct peer_dial *d, enum peer_end how)
 {
-    d->hang_ups = how == PEER_END_NO_TLS ? d->hang_ups + 1 : 0;
+    d->has_hung_up = how == PEER_END_NO_TLS;
     d->strange_ends = how == PEER_END_STRANGE ? d->strange_ends + 1 : 0;
     if (d->strange_ends && d->self->secrets[1])
         d->secret = !d->secret;
@@ -90,7 +87,7 @@ static void learn(struct peer_dial *d, enum peer_end how)
 /* Is there another way to speak, which the next attempts try first? */
 static bool has_another_way(const struct peer_dial *d, enum peer_end how)
 {
-    return (how == PEER_END_NO_TLS && d->self->tls == PEER_TLS_OPTIONAL && !d->has_tls) ||
+    return (how == PEER_END_NO_TLS && d->self->tls == PEER_TLS_OPTIONAL) ||
            (how == PEER_END_STRANGE && d->self->secrets[1] && !d->strange_ends);
 }
 
@@ -190,7 +187,7 @@ static void on_connected(struct peer_conn *c)
     struct peer_message hello = {.kind = PEER_HELLO, .incarnation = d->self->incarnation};
 
     strcpy(hello.node, d->self->node);
-    peer_auth_random(hello.challenge, sizeof(hello.challenge));
+    peer_auth_challenge(hello.challenge, d->is_plain && d->self->tls != PEER_TLS_OFF);
     d->hellos.of[PEER_DIALER] = hello;
     d->state = DIAL_GREETING;
     peer_conn_send(c, &hello);
@@ -214,7 +211,6 @@ static void be_up(struct peer_dial *d)
 {
     d->attempts = 0;
     d->next_warning_mono_ms = 0;
-    d->has_tls = !d->is_plain;
     d->heard_mono_ms = timers_now(timers_of(d));
     enter(d, DIAL_UP, beat_ms(d));
 }
@@ -241,12 +237,6 @@ static void on_proof(struct peer_dial *d, const struct peer_message *m)
         report_death(d, &left, "another one answers in its place");
 }
 
-static void on_bye(struct peer_dial *d)
-{
-    d->watched.reported = (struct coord_credentials){0};
-    d->has_tls = false;
-}
-
 static void on_news(struct peer_dial *d, const struct peer_message *m)
 {
     struct peers *port = d->self->port;
@@ -255,7 +245,7 @@ static void on_news(struct peer_dial *d, const struct peer_message *m)
     if (m->kind == PEER_SESSION)
         d->watched.reported = m->session;
     else if (m->kind == PEER_BYE)
-        on_bye(d);
+        d->watched.reported = (struct coord_credentials){0};
     else if (m->kind == PEER_PROMISE && port->on_promise)
         port->on_promise(port, d->who.name, m->seq);
 }

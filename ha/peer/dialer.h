@@ -13,11 +13,10 @@
  * straight to CONNECTING, a few times. death.h says what the outcome proves.
  *
  * How it speaks: by TLS. Nodes of the version before hang up on TLS; so, where TLS is optional,
- * the attempt after two such ends is in plain text. Anyone on the way can make it look so,
- * once: a peer that has been UP by TLS is not spoken to in plain text any more, until it has
- * said good-bye by TLS, because an older program may take its place then. Of two secrets the
- * other one is next when the peer did not know this one. Probes are like the connection that
- * ended.
+ * the next attempt is in plain text then, and the one after that is by TLS again. Anyone on the
+ * way can make it look so; but a plain hello is marked (conn.h), and a node with TLS turns it
+ * away. Of two secrets the other one is next when the peer did not know this one. Probes are
+ * like the connection that ended.
  */
 #ifndef DUEQ_HA_PEER_DIALER_H
 #define DUEQ_HA_PEER_DIALER_H
@@ -66,8 +65,7 @@ struct peer_dial {
     struct peer_address at; /* of the connection, or of the attempt */
     unsigned attempts;      /* failed since UP; selects among several addresses */
     bool is_plain;          /* the connection, or the attempt */
-    bool has_tls;           /* has been UP by TLS, and has not said good-bye since */
-    unsigned hang_ups;      /* attempts by TLS in a row that it has ended without a word */
+    bool has_hung_up;       /* it has ended the last attempt, by TLS, without a word */
     unsigned secret;        /* of the connection, or of the next attempt */
     unsigned strange_ends;  /* attempts in a row whose secret it did not know */
     int64_t heard_mono_ms;

@@ -152,13 +152,20 @@ static void answer(struct inbound *in, const struct peer_message *m)
 
 /* ---- the handshake ---- */
 
+/* Does it speak plain text because it found no TLS here? */
+static bool could_have_tls(const struct inbound *in, const struct peer_message *hello)
+{
+    return in->server->self->tls != PEER_TLS_OFF && !in->conn.tls &&
+           peer_auth_is_marked(hello->challenge);
+}
+
 static void greet(struct inbound *in, const struct peer_message *hello)
 {
     const struct peer_self *self = in->server->self;
     struct peer_message mine = {.kind = PEER_HELLO, .incarnation = self->incarnation};
 
     strcpy(mine.node, self->node);
-    peer_auth_random(mine.challenge, sizeof(mine.challenge));
+    peer_auth_challenge(mine.challenge, false);
     in->hellos.of[PEER_DIALER] = *hello;
     in->hellos.of[PEER_LISTENER] = mine;
     in->state = PROVING;
@@ -224,7 +231,9 @@ static void on_message(struct peer_conn *c, const struct peer_message *m)
 {
     struct inbound *in = CONTAINER_OF(c, struct inbound, conn);
 
-    if (in->state == GREETING && m->kind == PEER_HELLO) {
+    if (in->state == GREETING && m->kind == PEER_HELLO && could_have_tls(in, m)) {
+        on_end(c, PEER_END_GARBAGE, "it speaks plain text, and has TLS as this node has");
+    } else if (in->state == GREETING && m->kind == PEER_HELLO) {
         greet(in, m);
     } else if (in->state == PROVING && m->kind == PEER_PROOF) {
         judge(in, m);

@@ -425,11 +425,11 @@ static void who_has_only_the_older_secret_is_not_joined_when_it_is_dropped(void 
 /* ---- an older node, or somebody on the way, by hand ---- */
 
 /* Watches nb, which is played by hand. */
-static void watch(struct fixture *f, enum peer_tls_mode mode)
+static void watch(struct fixture *f, struct peer_options a)
 {
     struct peer_name nb = {.name = "nb"};
 
-    start(f, &f->a, node_of("na", mode, SECRET, ""));
+    start(f, &f->a, a);
     f->listen_fd = peer_listen(nb.address);
     peers_set(f->a.link, &nb, 1);
 }
@@ -477,18 +477,29 @@ static unsigned char next_begins_with(struct fixture *f)
     return first;
 }
 
-static void an_older_node_is_spoken_to_in_plain_text_at_the_third_attempt(void **state)
+static void an_older_node_is_spoken_to_in_plain_text_at_the_second_attempt(void **state)
 {
     struct fixture *f = *state;
 
-    watch(f, PEER_TLS_OPTIONAL);
+    watch(f, node_of("na", PEER_TLS_OPTIONAL, SECRET, ""));
     for (int round = 0; round < 2; round++) {
-        hang_up(f);
         hang_up(f);
         close(be_plain_nb(f)); /* it may come back with TLS */
         AWAIT(f->loop, peer_link_up_count(f->a.link) == 0);
     }
     close(be_tls_nb(f));
+}
+
+/* Somebody on the way hangs up, or it was the end of a process. */
+static void each_plain_attempt_is_followed_by_one_with_tls(void **state)
+{
+    struct fixture *f = *state;
+
+    watch(f, node_of("na", PEER_TLS_OPTIONAL, SECRET, ""));
+    for (int i = 0; i < 3; i++) {
+        assert_true(peer_tls_begins(next_begins_with(f)));
+        assert_int_equal(next_begins_with(f), 'h');
+    }
 }
 
 static void the_death_of_an_older_node_is_looked_for_in_plain_text(void **state)
@@ -497,8 +508,7 @@ static void the_death_of_an_older_node_is_looked_for_in_plain_text(void **state)
     struct fixture *f = *state;
     int fd;
 
-    watch(f, PEER_TLS_OPTIONAL);
-    hang_up(f);
+    watch(f, node_of("na", PEER_TLS_OPTIONAL, SECRET, ""));
     hang_up(f);
     fd = be_plain_nb(f);
     hand_say(fd, &m);
@@ -515,61 +525,90 @@ static void required_never_speaks_plain_text(void **state)
 {
     struct fixture *f = *state;
 
-    watch(f, PEER_TLS_REQUIRED);
+    watch(f, node_of("na", PEER_TLS_REQUIRED, SECRET, ""));
     for (int i = 0; i < 5; i++)
         assert_true(peer_tls_begins(next_begins_with(f)));
 }
 
-static void nobody_talks_a_node_with_tls_into_plain_text(void **state)
+/* The hello in plain text that na sends when it is made to believe that nb has no TLS. */
+static struct peer_message marked_hello(struct fixture *f)
 {
-    struct fixture *f = *state;
-
-    watch(f, PEER_TLS_OPTIONAL);
-    close(be_tls_nb(f));
-    for (int i = 0; i < 5; i++)
-        assert_true(peer_tls_begins(next_begins_with(f)));
-}
-
-static void behind_a_good_bye_an_older_node_may_come(void **state)
-{
-    struct fixture *f = *state;
+    struct peer_message hello;
     int fd;
 
-    watch(f, PEER_TLS_OPTIONAL);
-    fd = be_tls_nb(f);
-    hand_say(fd, &(struct peer_message){.kind = PEER_BYE});
+    watch(f, node_of("na", PEER_TLS_OPTIONAL, SECRET, ""));
+    hang_up(f);
+    fd = hand_accept(f->loop, f->listen_fd);
+    assert_true(hand_hear(f->loop, fd, &hello));
     close(fd);
-    AWAIT(f->loop, peer_link_up_count(f->a.link) == 0);
-    hang_up(f);
-    hang_up(f);
-    close(be_plain_nb(f));
+    peers_set(f->a.link, NULL, 0);
+    return hello;
+}
+
+static void nobody_keeps_tls_from_two_nodes_that_have_it(void **state)
+{
+    struct fixture *f = *state;
+    struct peer_hellos hellos = {.of[PEER_DIALER] = marked_hello(f)};
+    struct peer_message proof = {.kind = PEER_PROOF}, m = hellos.of[PEER_DIALER];
+    int fd;
+
+    start(f, &f->b, node_of("nb", PEER_TLS_OPTIONAL, SECRET, ""));
+    fd = hand_dial(f->b.who.address);
+    hand_say(fd, &m); /* as it is */
+    assert_false(hand_hear(f->loop, fd, &m));
+    close(fd);
+    fd = hand_dial(f->b.who.address);
+    m = hellos.of[PEER_DIALER];
+    m.challenge[0] ^= 1; /* without the mark; na goes on as if nothing were changed */
+    hand_say(fd, &m);
+    assert_true(hand_hear(f->loop, fd, &hellos.of[PEER_LISTENER]));
+    peer_auth_prove(SECRET, PEER_DIALER, &hellos, proof.mac);
+    hand_say(fd, &proof);
+    assert_true(hand_hear(f->loop, fd, &m));
+    assert_int_equal(m.kind, PEER_REFUSED);
+    close(fd);
+}
+
+/* nb answers the next attempt by TLS, and knows `secret` alone: another one than na uses. */
+static void be_strange_nb(struct fixture *f, const char *secret)
+{
+    const char *const secrets[PEER_SECRETS] = {secret};
+    struct peer_keys *keys = peer_keys_new(CLUSTER, secrets);
+    struct peer_tls *t = peer_tls_accept(keys);
+    struct buf alert = BUF_INIT;
+    char hello[1000];
+    ssize_t n;
+    int fd;
+
+    peer_speak(PEER_TLS_OFF);
+    fd = hand_accept(f->loop, f->listen_fd);
+    AWAIT(f->loop, (n = read(fd, hello, sizeof(hello))) > 0);
+    assert_int_equal(peer_tls_take(t, bytes_of(hello, (size_t)n), &alert), PEER_TLS_STRANGER);
+    assert_true(hand_try(fd, buf_bytes(&alert)));
+    close(fd);
+    buf_fini(&alert);
+    peer_tls_free(t);
+    peer_keys_free(keys);
 }
 
 static void a_stranger_by_tls_does_not_lead_to_plain_text(void **state)
 {
-    static const char *const unknown[PEER_SECRETS] = {UNKNOWN};
-    struct peer_keys *keys = peer_keys_new(CLUSTER, unknown);
     struct fixture *f = *state;
 
-    watch(f, PEER_TLS_OPTIONAL);
-    for (int i = 0; i < 4; i++) {
-        struct peer_tls *t = peer_tls_accept(keys);
-        struct buf alert = BUF_INIT;
-        char hello[1000];
-        ssize_t n;
-        int fd;
+    watch(f, node_of("na", PEER_TLS_OPTIONAL, SECRET, ""));
+    for (int i = 0; i < 4; i++)
+        be_strange_nb(f, UNKNOWN);
+}
 
-        peer_speak(PEER_TLS_OFF);
-        fd = hand_accept(f->loop, f->listen_fd);
-        AWAIT(f->loop, (n = read(fd, hello, sizeof(hello))) > 0);
-        assert_int_equal(peer_tls_take(t, bytes_of(hello, (size_t)n), &alert),
-                         PEER_TLS_STRANGER);
-        assert_true(hand_try(fd, buf_bytes(&alert)));
-        close(fd);
-        buf_fini(&alert);
-        peer_tls_free(t);
+static void the_two_secrets_are_tried_in_turns(void **state)
+{
+    struct fixture *f = *state;
+
+    watch(f, node_of("na", PEER_TLS_OPTIONAL, SECRET, OLDER));
+    for (int i = 0; i < 2; i++) {
+        be_strange_nb(f, OLDER);
+        be_strange_nb(f, SECRET);
     }
-    peer_keys_free(keys);
 }
 
 #define ON_FIXTURE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -591,12 +630,13 @@ int main(void)
         ON_FIXTURE(required_joins_no_node_without_tls),
         cmocka_unit_test(the_secret_may_change_from_node_to_node),
         ON_FIXTURE(who_has_only_the_older_secret_is_not_joined_when_it_is_dropped),
-        ON_FIXTURE(an_older_node_is_spoken_to_in_plain_text_at_the_third_attempt),
+        ON_FIXTURE(an_older_node_is_spoken_to_in_plain_text_at_the_second_attempt),
+        ON_FIXTURE(each_plain_attempt_is_followed_by_one_with_tls),
         ON_FIXTURE(the_death_of_an_older_node_is_looked_for_in_plain_text),
         ON_FIXTURE(required_never_speaks_plain_text),
-        ON_FIXTURE(nobody_talks_a_node_with_tls_into_plain_text),
-        ON_FIXTURE(behind_a_good_bye_an_older_node_may_come),
+        ON_FIXTURE(nobody_keeps_tls_from_two_nodes_that_have_it),
         ON_FIXTURE(a_stranger_by_tls_does_not_lead_to_plain_text),
+        ON_FIXTURE(the_two_secrets_are_tried_in_turns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -119,6 +119,8 @@ def test_another_secret_than_that_of_the_other_nodes(add, cluster, tmp_path):
     wait_until(lambda: words in node.output(), "the node says so")
     wait_until(lambda: any(words in line and f"peer {name} " in line
                            for line in cluster.nodes["a"].output().splitlines()), "so does a")
+    wait_until(lambda: f"somebody from 127.0.0.1 on the peer port is sent away: {words}"
+               in cluster.nodes["a"].output(), "of the one who comes, too")
 
     def found():
         check = Dueqctl(node.url())("check")
