@@ -10,9 +10,8 @@
 #include <string.h>
 
 #define KEY_BYTES 32
-#define ID_CHARS  32 /* the first packet gets longer than a line: older nodes hang up at once \
-                      */
-#define RECORD 0x16  /* the first byte: a record with a handshake in it */
+#define ID_CHARS  32   /* with it the first packet is longer than a line: see the test */
+#define RECORD    0x16 /* the first byte: a record with a handshake in it */
 
 static const unsigned char cipher_id[] = {0x13, 0x01}; /* TLS_AES_128_GCM_SHA256 */
 

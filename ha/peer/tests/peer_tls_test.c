@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "ha/peer/link.h"
 #include "ha/peer/tests/peer_fixture.h"
 
@@ -422,6 +423,40 @@ static void who_has_only_the_older_secret_is_not_joined_when_it_is_dropped(void 
     assert_int_equal(peer_link_up_count(f->a.link) + peer_link_up_count(f->b.link), 0);
 }
 
+static unsigned count_in(const char *text, const char *words)
+{
+    unsigned count = 0;
+
+    for (; (text = strstr(text, words)); text += strlen(words))
+        count++;
+    return count;
+}
+
+static void each_node_says_once_a_minute_that_the_secrets_differ(void **state)
+{
+    struct log_options to_file = {.level = LEVEL_INFO, .modules = ""}, as_before = to_file;
+    char path[] = "/tmp/dueq-peer-tls-XXXXXX", said[4096] = "";
+    int fd = mkstemp(path);
+    struct fixture *f = *state;
+
+    to_file.file = path;
+    assert_int_equal(log_configure(&to_file), STATUS_OK);
+    join(f, node_of("na", PEER_TLS_OPTIONAL, SECRET, ""),
+         node_of("nb", PEER_TLS_OPTIONAL, UNKNOWN, ""));
+    turn(f); /* several attempts */
+    assert_int_equal(log_configure(&as_before), STATUS_OK);
+    assert_true(read(fd, said, sizeof(said) - 1) > 0);
+    close(fd);
+    unlink(path);
+    assert_int_equal(count_in(said, "somebody from 127.0.0.1 on the peer port is sent away: "
+                                    "the secrets differ"),
+                     2);
+    assert_int_equal(count_in(said, "peer na at "), 1);
+    assert_int_equal(count_in(said, "peer nb at "), 1);
+    assert_int_equal(count_in(said, "the secrets differ: check that ha.secret is the same"), 4);
+    assert_null(strstr(said, SECRET));
+}
+
 /* ---- an older node, or somebody on the way, by hand ---- */
 
 /* Watches nb, which is played by hand. */
@@ -630,6 +665,7 @@ int main(void)
         ON_FIXTURE(required_joins_no_node_without_tls),
         cmocka_unit_test(the_secret_may_change_from_node_to_node),
         ON_FIXTURE(who_has_only_the_older_secret_is_not_joined_when_it_is_dropped),
+        ON_FIXTURE(each_node_says_once_a_minute_that_the_secrets_differ),
         ON_FIXTURE(an_older_node_is_spoken_to_in_plain_text_at_the_second_attempt),
         ON_FIXTURE(each_plain_attempt_is_followed_by_one_with_tls),
         ON_FIXTURE(the_death_of_an_older_node_is_looked_for_in_plain_text),
