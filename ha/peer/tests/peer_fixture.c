@@ -53,6 +53,8 @@ int peer_listen(char address[PEER_ADDR_MAX + 1])
     socklen_t len = sizeof(at);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
+    /* Inherited by what is accepted: a peer that does not read is noticed soon. */
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){4096}, sizeof(int));
     assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
     assert_int_equal(listen(fd, 64), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
@@ -128,6 +130,16 @@ static struct peer_keys *keys_of_all(void)
 void peer_speak(enum peer_tls_mode mode)
 {
     way = mode;
+}
+
+int peer_run_groups(const struct CMUnitTest *tests, size_t count)
+{
+    int failed;
+
+    peer_speak(PEER_TLS_OFF);
+    failed = _cmocka_run_group_tests("plain", tests, count, NULL, NULL);
+    peer_speak(PEER_TLS_OPTIONAL);
+    return failed + _cmocka_run_group_tests("TLS", tests, count, NULL, NULL);
 }
 
 struct peer_options peer_options_of(const char *node, const char *secret)
