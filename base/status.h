@@ -44,6 +44,9 @@
     X(NOT_OWNER, "not_owner", "the lease has expired; the job belongs to another hand-over")   \
     X(WRONG_STATE, "wrong_state", "the job is not in a state from which this is done")         \
     X(FORBIDDEN, "forbidden", "this client may not do that")                                   \
+    X(TOPIC_FULL, "topic_full",                                                                \
+      "the topic has as many jobs as its max_jobs allows, dead ones counted: consume, purge "  \
+      "the dead, or raise max_jobs")                                                           \
     X(FENCED, "fenced", "another leader is known to the store; nothing happened")              \
     X(CANCELLED, "cancelled", "the caller gave up")                                            \
     X(SHUTTING_DOWN, "shutting_down", "the node is stopping")                                  \

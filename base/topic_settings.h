@@ -39,7 +39,9 @@
     X(DEAD_AGE, "dead_age", dead_age_ms, DURATION, 6, TOPIC_DAYS_MS(3650), 0,          \
       "how long dead jobs are kept; 0: for ever")                                      \
     X(HISTORY, "history", history, SWITCH, 1, 1, 0,                                    \
-      "what jobs go through is written down, for 'trace'")
+      "what jobs go through is written down, for 'trace'")                             \
+    X(MAX_JOBS, "max_jobs", max_jobs, COUNT, 4, UINT32_MAX, 0,                         \
+      "jobs, dead ones too, that pushes may add up to; 0: any")
 /* clang-format on */
 
 enum setting {

@@ -163,11 +163,7 @@ void settings_cache_fini(struct settings_cache *c)
     free(c->is_read);
 }
 
-/* ---- what a push leaves open ---- */
-
-#define LEFT_TO_THE_TOPIC                                                \
-    (SETTING_BIT(TTR) | SETTING_BIT(PRIORITY) | SETTING_BIT(MAX_TRIES) | \
-     SETTING_BIT(BACKOFF) | SETTING_BIT(TTL))
+/* ---- what a push gets from its topic ---- */
 
 /* The read that goes ahead of a push. */
 struct early_push {
@@ -193,6 +189,7 @@ static void fill_in(struct op *push, const struct topic_settings *settings)
     if (open & SETTING_BIT(TTL))
         push->in.push.ttl_ms = settings->ttl_ms;
     push->in.push.ttl_from_due = open & SETTING_BIT(TTL);
+    push->in.push.jobs_max = settings->max_jobs;
 }
 
 static void send_with_settings(struct settings_cache *cache, struct op *push)
@@ -234,7 +231,7 @@ static void read_first(struct settings_cache *cache, struct op *push)
 
 void settings_send_push(struct settings_cache *cache, struct op *push)
 {
-    if (!cache->is_read[push->bucket] && ~push->in.push.given & LEFT_TO_THE_TOPIC)
+    if (!cache->is_read[push->bucket])
         read_first(cache, push);
     else
         send_with_settings(cache, push);

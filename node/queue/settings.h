@@ -1,5 +1,5 @@
 /* The settings of topics: what Redis and the configuration say, read and kept, and what a push
- * that leaves something open gets from them.
+ * gets from them.
  */
 #ifndef DUEQ_NODE_QUEUE_SETTINGS_H
 #define DUEQ_NODE_QUEUE_SETTINGS_H
@@ -12,10 +12,11 @@
 #include "base/timer.h"
 #include "node/store/op.h"
 
-/* A push gets from its topic's settings what it leaves open (in.push.given), and goes.
+/* A push gets from its topic's settings what it leaves open (in.push.given) and what the topic
+ * may have, and goes.
  *
  * Before all settings have been read for the first time nobody knows whether the topic has any,
- * and a job must not get wrong ones in silence. Such a push waits until its own topic's
+ * and a job must not get wrong ones in silence. A push then waits until its own topic's
  * settings have been read. So the store bounds its time, as that of any operation, and the room
  * for such pushes; a queue of pushes here would need both bounds once more.
  */

@@ -264,6 +264,8 @@ struct op {
                                 * past */
             struct job_rules rules;
             enum push_mode mode;
+            int64_t jobs_max; /* of its topic: where it has so many, in any state, a new one is
+                               * TOPIC_FULL; 0: any number */
             unsigned given; /* SETTING_BITs the caller chose; the engine fills in the rest from
                              * the topic's settings; the store ignores `given` */
         } push;

@@ -161,12 +161,13 @@ def test_every_operation_has_a_name_of_its_own_and_a_known_tag():
     assert {tag for *_, operation in operations() for tag in operation["tags"]} == tags
 
 
-def test_every_reply_has_a_request_id_and_every_503_says_when_to_try_again():
+def test_every_reply_has_a_request_id_and_every_429_and_503_says_when_to_try_again():
     for template, method, operation in operations():
         for status, response in operation["responses"].items():
             headers = CONTRACT.resolve(response)["headers"]
             assert "X-Request-Id" in headers, f"{method} {template} {status}"
-            assert ("Retry-After" in headers) == (status == "503"), f"{method} {template} {status}"
+            assert ("Retry-After" in headers) == (status in ("429", "503")), \
+                f"{method} {template} {status}"
 
 
 def test_every_operation_says_what_the_server_may_have_against_it():

@@ -162,6 +162,14 @@ def push_twice(stage):
     return ask(stage.shared, "POST", path_of("topics", "twice", "jobs"), {"body": "", "id": "1"})
 
 
+@way("TOPIC_FULL")
+def push_one_more_than_the_topic_may_have(stage):
+    with stage.shared.api() as api:
+        api.set_settings("full", max_jobs=1)
+        api.push("full")
+    return ask(stage.shared, "POST", path_of("topics", "full", "jobs"), {"body": ""})
+
+
 @way("NOT_RESERVED")
 def acknowledge_what_was_released(stage):
     with stage.shared.api() as api:

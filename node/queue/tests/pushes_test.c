@@ -114,6 +114,18 @@ static void a_push_keeps_what_it_gives(void **state)
     assert_int_equal(job.rules.expires_ms, memory_store_now(f.ms) + 2);
 }
 
+static void a_push_brings_what_its_topic_may_have(void **state)
+{
+    static const struct topic_settings one = {.set = SETTING_BIT(MAX_JOBS), .max_jobs = 1};
+    struct call first = {0}, second = {0};
+
+    turn_both();
+    configure(&f, "t", &one, SETTINGS_ALL);
+    first.op.in.push.given = second.op.in.push.given = SETTINGS_ALL;
+    assert_int_equal(submit(&f, &first, OP_PUSH, "t", "1", 0), STATUS_OK);
+    assert_int_equal(submit(&f, &second, OP_PUSH, "t", "2", 0), STATUS_TOPIC_FULL);
+}
+
 /* The very first turn: nothing has been read yet. */
 static void a_push_before_all_is_read_gets_its_topics_settings(void **state)
 {
@@ -140,8 +152,9 @@ static void a_push_whose_topics_settings_cannot_be_read_is_refused(void **state)
     push_open(&late, &call, 0);
     assert_int_equal(call.status, STATUS_UNAVAILABLE); /* nothing happened */
     assert_int_equal(memory_store_count(late.ms, OP_PUSH), 0);
-    push_open(&late, &whole, all_of_a_push.set); /* this one needs none */
-    assert_int_equal(memory_store_count(late.ms, OP_PUSH), 1);
+    push_open(&late, &whole, all_of_a_push.set); /* the topic may have a quota */
+    assert_int_equal(whole.status, STATUS_UNAVAILABLE);
+    assert_int_equal(memory_store_count(late.ms, OP_PUSH), 0);
     memory_store_fail(late.ms, 0, STATUS_UNKNOWN, MEMORY_UNDONE);
     fixture_end(&late);
 }
@@ -191,6 +204,7 @@ int main(void)
         DEAF(a_topics_ttl_goes_by_the_stores_clock_alone),
         DEAF(a_ttl_that_the_push_gives_counts_from_the_push),
         DEAF(a_push_keeps_what_it_gives),
+        DEAF(a_push_brings_what_its_topic_may_have),
         DEAF(a_push_before_all_is_read_gets_its_topics_settings),
         DEAF(a_push_whose_topics_settings_cannot_be_read_is_refused),
         DEAF(a_push_that_waits_for_settings_is_dropped_when_it_is_abandoned),

@@ -61,6 +61,13 @@ static bool is_in_range(const struct job *job)
     return job->delay_ms <= JOB_DELAY_MAX_MS && (!expires_ms || expires_ms > job->due_ms);
 }
 
+static bool is_full(const struct call *c)
+{
+    int64_t jobs_max = c->op->in.push.jobs_max;
+
+    return jobs_max && HASH_COUNT(c->topic->records) >= jobs_max;
+}
+
 static enum status answer(struct call *c, const struct job *job, bool existed)
 {
     c->op->out.push.id = room_copy(c->room, job->id);
@@ -83,6 +90,8 @@ enum status memory_run_push(struct call *c)
         return STATUS_DUPLICATE;
     if (lives && mode == PUSH_IGNORE)
         return answer(c, &lives->job, true);
+    if (!lives && is_full(c))
+        return STATUS_TOPIC_FULL;
     if (lives)
         record_delete(c->topic, lives);
     if (!job.id.len)

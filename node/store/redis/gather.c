@@ -93,6 +93,13 @@ static bool is_plain_push(const struct op *op)
            op->in.push.rules.priority == RULES_PRIORITY_DEFAULT;
 }
 
+/* A call brings the limits of its topic once. They change while a turn's pushes come only where
+ * settings are read between two of them. */
+static bool has_limits_of(const struct op *op, const struct op *other)
+{
+    return op->verb != OP_PUSH || op->in.push.jobs_max == other->in.push.jobs_max;
+}
+
 bool request_may_share(const struct request *r)
 {
     const struct op *op = r->op;
@@ -107,7 +114,7 @@ static bool may_join(const struct request *first, const struct request *r)
     return first->op->verb == r->op->verb && first->lane == r->lane &&
            first->count < SCRIPT_MANY_MAX &&
            first->bytes_of_all + r->bytes <= GATHER_BYTES_MAX &&
-           bytes_equal(first->op->topic, r->op->topic);
+           bytes_equal(first->op->topic, r->op->topic) && has_limits_of(r->op, first->op);
 }
 
 static void join(struct request *first, struct request *r)

@@ -80,6 +80,25 @@ static void refuses_an_id_that_lives(void **state)
     assert_error(call(f, "POST", JOBS, "{\"id\":\"1\",\"body\":\"\"}"), 409, "duplicate");
 }
 
+/* Nothing but a push is refused for it. */
+static void refuses_a_job_more_than_its_topic_may_have(void **state)
+{
+    struct fixture *f = *state;
+    const char *reply;
+
+    call(f, "PATCH", "/v1/topics/t/settings", "{\"max_jobs\":1}");
+    push(f, "t", "{\"id\":\"1\",\"body\":\"\"}");
+    reply = call(f, "POST", JOBS, "{\"body\":\"\"}");
+    assert_error(reply, 429, "topic_full");
+    assert_has(reply, "\r\nRetry-After: 1\r\n");
+    reply =
+        call(f, "POST", JOBS, "[{\"id\":\"2\",\"body\":\"\"},{\"id\":\"1\",\"body\":\"\"}]");
+    assert_has(reply, "{\"results\":[{\"error\":{\"code\":\"topic_full\",");
+    assert_has(reply, "{\"error\":{\"code\":\"duplicate\",");
+    assert_starts(call(f, "DELETE", JOBS "/1", NULL), "HTTP/1.1 204 ");
+    push(f, "t", "{\"id\":\"2\",\"body\":\"\"}");
+}
+
 static void replaces_or_ignores_when_asked_to(void **state)
 {
     struct fixture *f = *state;
@@ -320,6 +339,7 @@ int main(void)
         TEST(keeps_every_byte_of_a_body),
         TEST(says_what_is_wrong_with_a_job),
         TEST(refuses_an_id_that_lives),
+        TEST(refuses_a_job_more_than_its_topic_may_have),
         TEST(replaces_or_ignores_when_asked_to),
         TEST(says_which_time_is_out_of_range),
         TEST(refuses_a_body_above_the_limit),

@@ -85,6 +85,9 @@ static void has_gmqs_own_words_where_gmq_has_some(void **state)
         {GMQ_ACK, STATUS_NOT_OWNER, "TTR has expired and will be consumed again"},
         {GMQ_ACK, STATUS_NOT_FOUND, "not_found: no such job"},
         {GMQ_PUSH, STATUS_TOO_LARGE, "too_large: job.body is too large (limits.body_bytes)"},
+        {GMQ_PUSH, STATUS_TOPIC_FULL,
+         "topic_full: the topic has as many jobs as its max_jobs allows, dead ones counted: "
+         "consume, purge the dead, or raise max_jobs"},
         {GMQ_PUSH, STATUS_UNAVAILABLE,
          "unavailable: the store is unavailable; nothing happened"},
         {GMQ_PUSH, STATUS_UNKNOWN,

@@ -130,16 +130,19 @@ static struct op say_again(struct op op, uint64_t number)
 /* The first try was still in the buffers of the lost connection. */
 static void what_was_refused_when_it_was_said_again_stays_refused(void **state)
 {
-    struct op op = push_op(TOPIC, "a"), late = push_op(TOPIC, "b");
+    struct op op = push_op(TOPIC, "a"), late = push_op(TOPIC, "b"), many = push_op(TOPIC, "");
 
     push("a");
     assert_status(say_again(op, 1), DUPLICATE);
     late.in.push.delay_ms = INT64_C(4000) * 86400000;
     assert_status(say_again(late, 2), OUT_OF_RANGE);
+    many.in.push.jobs_max = 1;
+    assert_status(say_again(many, 3), TOPIC_FULL);
     assert_status(cancel("a"), OK);
     assert_status(say_number(op, 1), DUPLICATE);
     assert_status(say_again(op, 1), DUPLICATE);
     assert_status(say_number(late, 2), OUT_OF_RANGE);
+    assert_status(say_number(many, 3), TOPIC_FULL);
     assert_gone("a");
 }
 

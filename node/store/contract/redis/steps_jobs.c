@@ -91,6 +91,7 @@ static struct op any_push(struct bytes topic)
         op.in.push.ttl_ms = twins_below(2) ? 1 + twins_below(9) : FAR_MS + twins_below(1000);
     op.in.push.ttl_from_due = twins_below(2);
     op.in.push.mode = (enum push_mode)twins_below(3);
+    op.in.push.jobs_max = twins_below(3) ? 0 : 1 + twins_below(9);
     return op;
 }
 

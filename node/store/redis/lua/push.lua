@@ -7,8 +7,9 @@
 --        counts), TTR ms, number of buckets, this bucket, what to do where the id lives (0:
 --        refuse, 1: replace, 2: leave it; and 4 where the ttl counts from when it is due, not from
 --        now), how it is noted (1: say how long u is kept, too; 2: it is a retry; 4: u must be
---        there), its number in the ledger; then the first and the last byte of its entry in u. For a
---        job that has rules also those, packed as in a value, with the ttl where `expires` stands.
+--        there), its number in the ledger; and behind it, where that is limited, how many jobs the
+--        topic may have, as '>I4'; then the first and the last byte of its entry in u. For a job that
+--        has rules also those, packed as in a value, with the ttl where `expires` stands.
 -- answer code, now, wait, due, 1: one with this id lived[, id when it was made here]
 -- USES   now epoch ring
 --
@@ -31,7 +32,7 @@
 local j, p, d, r, t, n, a, u = unpack(KEYS)
 local topic, id, body, rules = ARGV[1], ARGV[2], ARGV[3], ARGV[7]
 local delay, at, ttr, buckets, bucket, mode, note, number = parse('>I5I6I4BBBBI6', ARGV[4])
-local BIG_BYTES, IDS_TRIED = 1024, 1000
+local BIG_BYTES, IDS_TRIED, LIMITS_AT = 1024, 1000, 26
 local DELAY_MAX = 3650 * 86400000
 local REPLACE, IGNORE, TTL_FROM_DUE = 1, 2, 4
 local KEEP_MS = '3600000' -- PUSH_LEDGER_KEEP_MS
@@ -108,6 +109,12 @@ elseif call('HEXISTS', j, id) == 1 then
         -- HERE refuse
         return {code, now, -1}
     end
+end
+
+if #ARGV[4] >= LIMITS_AT and not old and call('HLEN', j) >= parse('>I4', ARGV[4], LIMITS_AT) then
+    local code = 9 -- TOPIC_FULL
+    -- HERE refuse
+    return {code, now, -1}
 end
 
 local is_big = #body > BIG_BYTES

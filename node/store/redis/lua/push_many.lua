@@ -2,7 +2,8 @@
 --
 -- KEYS   j p d r t n a u, as push has them
 -- ARGV   topic, and packed as '>BBBI6': number of buckets, this bucket, 1: say how long u is kept, the
---        number of the first push in the ledger; the first and the last byte of their entries in u; then
+--        number of the first push in the ledger, and perhaps behind it, as in push, how many jobs the
+--        topic may have; the first and the last byte of their entries in u; then
 --        for each push id ('': make one), body, and packed as '>I5I6I4' delay ms, at ms (0: delay counts),
 --        TTR ms, and behind it, where it has any, its rules as in a value
 -- answer OK, now, wait, then for each push: code, due, and its id when it was made here, else ''
@@ -19,7 +20,7 @@ local topic = ARGV[1]
 local buckets, bucket, renews, number = parse('>BBBI6', ARGV[2])
 local FIRST, BIG_BYTES, IDS_TRIED, DELAY_MAX = 5, 1024, 1000, 3650 * 86400000
 local KEEP_MS = '3600000' -- PUSH_LEDGER_KEEP_MS
-local UNKNOWN, EVENT = 8, 2
+local LIMITS_AT, UNKNOWN, TOPIC_FULL, EVENT = 10, 8, 9, 2
 
 local ids, makes = {}, false
 for i = FIRST, #ARGV, 3 do
@@ -30,6 +31,11 @@ local count = #ids
 local noted = call('GETRANGE', u, ARGV[3], ARGV[4])
 noted = noted .. string.rep('\0', count * ENTRY_BYTES - #noted)
 local living = call('HMGET', j, unpack(ids))
+
+local room = math.huge -- so many more jobs may come
+if #ARGV[2] >= LIMITS_AT then
+    room = parse('>I4', ARGV[2], LIMITS_AT) - call('HLEN', j)
+end
 
 -- Each push's code and due time; where an id is made here, the numbers run on from `last`.
 local last = makes and tonumber(call('GET', n)) or 0
@@ -48,6 +54,10 @@ for i = 1, count do
         code = UNKNOWN
     elseif delay > DELAY_MAX then
         code = OUT_OF_RANGE
+    elseif id ~= '' and (living[i] or seen[id]) then
+        code = DUPLICATE
+    elseif done >= room then
+        code = TOPIC_FULL
     elseif id == '' then
         last = math.max(last, (now - EPOCH_MS) * NUMBERS_PER_MS - 1)
         local most = last + IDS_TRIED
@@ -59,8 +69,6 @@ for i = 1, count do
             id = format('%d', last * buckets + bucket)
         until not seen[id] and call('HEXISTS', j, id) == 0
         ids[i], made[i] = id, last * buckets + bucket
-    elseif living[i] or seen[id] then
-        code = DUPLICATE
     end
     if code == OK then
         seen[id], done = true, done + 1

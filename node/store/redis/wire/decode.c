@@ -12,12 +12,18 @@
 
 /* The codes of lua/common.lua. */
 static const enum status codes[] = {
-    STATUS_OK,           STATUS_DUPLICATE, STATUS_NOT_FOUND,
-    STATUS_NOT_RESERVED, STATUS_NOT_OWNER, STATUS_OUT_OF_RANGE,
-    STATUS_WRONG_STATE,  STATUS_FENCED,    STATUS_UNKNOWN,
+    STATUS_OK,        STATUS_DUPLICATE,    STATUS_NOT_FOUND,   STATUS_NOT_RESERVED,
+    STATUS_NOT_OWNER, STATUS_OUT_OF_RANGE, STATUS_WRONG_STATE, STATUS_FENCED,
+    STATUS_UNKNOWN,   STATUS_TOPIC_FULL,
 };
 
 #define CODES (sizeof(codes) / sizeof(*codes))
+
+/* No other script than those of pushes has them. */
+static bool is_of_pushes(enum status status)
+{
+    return status == STATUS_UNKNOWN || status == STATUS_TOPIC_FULL;
+}
 
 /* ---- whole answers ---- */
 
@@ -119,8 +125,8 @@ static enum reply_meaning decode_script(const redisReply *reply, struct op *op,
     }
     if (status == STATUS_FENCED && !take_seen(reply, op))
         return malformed(op);
-    if (status == STATUS_UNKNOWN && op->verb != OP_PUSH)
-        return malformed(op); /* nothing else is noted */
+    if (is_of_pushes(status) && op->verb != OP_PUSH)
+        return malformed(op);
     op->status = status;
     op->now_ms = head.now_ms;
     op->wait_ms = head.wait_ms;
@@ -141,7 +147,7 @@ enum reply_meaning reply_decode_one(const redisReply *reply, unsigned i, unsigne
         return malformed(op);
     if (codes[code] == STATUS_OK && !take_part(reply, at + 1, op))
         return malformed(op);
-    if (codes[code] == STATUS_FENCED || (codes[code] == STATUS_UNKNOWN && op->verb != OP_PUSH))
+    if (codes[code] == STATUS_FENCED || (is_of_pushes(codes[code]) && op->verb != OP_PUSH))
         return malformed(op);
     op->status = codes[code];
     op->now_ms = head.now_ms;

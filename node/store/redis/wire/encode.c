@@ -67,6 +67,13 @@ static void add_entries(struct script_call *call, const struct push_note *note, 
     call_add_number(call, from + (int64_t)count * PUSH_LEDGER_ENTRY - 1);
 }
 
+/* What the topic may have; of most topics nothing is limited, and nothing packed. */
+static void pack_limits(struct script_call *call, const struct op *op)
+{
+    if (op->in.push.jobs_max)
+        call_pack(call, 4, op->in.push.jobs_max);
+}
+
 /* The arguments of OP_PUSH, with the ledger's note. */
 static void add_noted_push(struct script_call *call, const struct script_keys *keys,
                            const struct op *op, const struct push_note *note)
@@ -87,6 +94,7 @@ static void add_noted_push(struct script_call *call, const struct script_keys *k
               (note->renews ? NOTE_RENEWS : 0) + (note->is_retry ? NOTE_RETRY : 0) +
                   (note->was_there ? NOTE_THERE : 0));
     call_pack(call, 6, (int64_t)note->number);
+    pack_limits(call, op);
     call_pack_end(call, at);
     add_entries(call, note, 1);
     add_rules(call, op);
@@ -532,6 +540,7 @@ static void add_pushes(struct script_call *call, const struct script_keys *keys,
     call_pack(call, 1, ops[0]->bucket);
     call_pack(call, 1, note->renews);
     call_pack(call, 6, (int64_t)note->number);
+    pack_limits(call, ops[0]);
     call_pack_end(call, at);
     add_entries(call, note, count);
     for (unsigned i = 0; i < count; i++) {

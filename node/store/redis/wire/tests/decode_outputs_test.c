@@ -111,9 +111,9 @@ static void an_answer_that_has_not_a_part_for_each_is_malformed(void **state)
     static const char *const answers[] = {
         "*8\n:0\n:" NOW "\n:-1\n:0\n:99\n$1\n1\n:0\n:99\n",
         "*10\n:0\n:" NOW "\n:-1\n:0\n:99\n$1\n1\n:0\n:99\n$1\n2\n:0\n",
-        "*9\n:0\n:" NOW "\n:-1\n:0\n:99\n$1\n1\n:0\n:99\n$0\n\n",  /* no id */
-        "*9\n:0\n:" NOW "\n:-1\n:0\n:99\n$1\n1\n:9\n:99\n$1\n2\n", /* no code */
-        "*9\n:1\n:" NOW "\n:-1\n:0\n:99\n$1\n1\n:0\n:99\n$1\n2\n", /* of the call */
+        "*9\n:0\n:" NOW "\n:-1\n:0\n:99\n$1\n1\n:0\n:99\n$0\n\n",   /* no id */
+        "*9\n:0\n:" NOW "\n:-1\n:0\n:99\n$1\n1\n:90\n:99\n$1\n2\n", /* no code */
+        "*9\n:1\n:" NOW "\n:-1\n:0\n:99\n$1\n1\n:0\n:99\n$1\n2\n",  /* of the call */
         "*9\n:0\n:" NOW "\n:-1\n:0\n:99\n$1\n1\n:0\n:-2\n$1\n2\n",
         ":1\n",
     };

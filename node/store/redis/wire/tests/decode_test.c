@@ -337,7 +337,7 @@ static void calls_a_malformed_answer_unknown_for_writes_only(void **state)
         "*0\n",
         "*2\n:0\n:" NOW "\n",
         "*3\n$1\n0\n:" NOW "\n:-1\n",
-        "*3\n:9\n:" NOW "\n:-1\n",
+        "*3\n:90\n:" NOW "\n:-1\n",
         "*3\n:7\n:" NOW "\n:-1\n", /* FENCED, but not by what */
         "*3\n:-1\n:" NOW "\n:-1\n",
         "*3\n:0\n:-5\n:-1\n",

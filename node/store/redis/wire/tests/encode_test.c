@@ -244,6 +244,21 @@ static void packs_pushes_that_travel_together(void **state)
     assert_arg(1, script_text(SCRIPT_PUSH_MANY));
 }
 
+/* Most pushes bring none. */
+static void puts_what_its_topic_may_have_behind_a_pushs_numbers(void **state)
+{
+    struct op op = {.verb = OP_PUSH, .bucket = 63, .topic = BYTES("t")};
+    const struct op *ops[] = {&op, &op};
+    struct push_note note = {.number = 4096};
+
+    op.in.push.rules = rules_default;
+    op.in.push.jobs_max = 0x01020304;
+    script_encode_push(&call, &keys, &op, &note, sha);
+    assert_true(bytes_equal(bytes_of(arg(14).at + 25, arg(14).len - 25), BYTES("\1\2\3\4")));
+    script_encode_many(&call, &keys, ops, 2, &note, sha);
+    assert_true(bytes_equal(bytes_of(arg(12).at + 9, arg(12).len - 9), BYTES("\1\2\3\4")));
+}
+
 static void packs_acknowledgements_that_travel_together(void **state)
 {
     struct op a = {.verb = OP_ACK, .bucket = 63, .topic = BYTES("t"), .id = BYTES("a")};
@@ -670,6 +685,7 @@ int main(void)
         cmocka_unit_test(packs_the_numbers_of_a_push),
         cmocka_unit_test(says_where_a_push_is_to_be_noted),
         cmocka_unit_test(packs_pushes_that_travel_together),
+        cmocka_unit_test(puts_what_its_topic_may_have_behind_a_pushs_numbers),
         cmocka_unit_test(packs_acknowledgements_that_travel_together),
         cmocka_unit_test(packs_releases_that_travel_together),
         cmocka_unit_test(sends_rules_only_with_a_push_that_has_some),
