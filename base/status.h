@@ -47,6 +47,9 @@
     X(TOPIC_FULL, "topic_full",                                                                \
       "the topic has as many jobs as its max_jobs allows, dead ones counted: consume, purge "  \
       "the dead, or raise max_jobs")                                                           \
+    X(TOPIC_FULL_BYTES, "topic_full_bytes",                                                    \
+      "with this body the topic would have more than its max_bytes, dead jobs counted: "       \
+      "consume, purge the dead, or raise max_bytes")                                           \
     X(FENCED, "fenced", "another leader is known to the store; nothing happened")              \
     X(CANCELLED, "cancelled", "the caller gave up")                                            \
     X(SHUTTING_DOWN, "shutting_down", "the node is stopping")                                  \

@@ -9,7 +9,8 @@
  *
  *   word      in the configuration and in dueqctl
  *   field     of a struct; its text is the member's name in the API
- *   KIND      DURATION (in ms), COUNT, SWITCH (0 or 1), or BACKOFF, which has parts
+ *   KIND      DURATION (in ms), COUNT, SIZE (in bytes), SWITCH (0 or 1), or BACKOFF, which has
+ *             parts
  *   bytes     of its place in the packed row; a new setting is the last, so that no place moves
  *   max       the largest value; the smallest is 0
  *   built_in  what holds where nobody sets it; of BACKOFF: none
@@ -21,6 +22,7 @@
 #include <stdint.h>
 
 #define TOPIC_DAYS_MS(days) (INT64_C(86400000) * (days))
+#define TOPIC_TIB(number)   ((int64_t)(number) << 40)
 
 /* clang-format off */
 #define TOPIC_SETTING_LIST(X)                                                          \
@@ -41,7 +43,9 @@
     X(HISTORY, "history", history, SWITCH, 1, 1, 0,                                    \
       "what jobs go through is written down, for 'trace'")                             \
     X(MAX_JOBS, "max_jobs", max_jobs, COUNT, 4, UINT32_MAX, 0,                         \
-      "jobs, dead ones too, that pushes may add up to; 0: any")
+      "jobs, dead ones too, that pushes may add up to; 0: any")                        \
+    X(MAX_BYTES, "max_bytes", max_bytes, SIZE, 6, TOPIC_TIB(128), 0,                   \
+      "bytes of bodies that pushes may add up to; 0: any")
 /* clang-format on */
 
 enum setting {

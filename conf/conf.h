@@ -88,6 +88,7 @@ enum conf_backoff { CONF_BACKOFF_NONE, CONF_BACKOFF_FIXED, CONF_BACKOFF_EXPONENT
 /* The keys of a row of `topics`. */
 #define TOPIC_KEYS_DURATION(name) TOPIC_##name,
 #define TOPIC_KEYS_COUNT(name)    TOPIC_##name,
+#define TOPIC_KEYS_SIZE(name)     TOPIC_##name,
 #define TOPIC_KEYS_SWITCH(name)   TOPIC_##name,
 #define TOPIC_KEYS_BACKOFF(name) \
     TOPIC_##name##_KIND, TOPIC_##name##_BASE, TOPIC_##name##_CAP, TOPIC_##name##_JITTER,
@@ -112,6 +113,7 @@ struct conf_topic_backoff {
 
 #define TOPIC_TYPE_DURATION int64_t
 #define TOPIC_TYPE_COUNT    unsigned
+#define TOPIC_TYPE_SIZE     size_t
 #define TOPIC_TYPE_SWITCH   bool
 #define TOPIC_TYPE_BACKOFF  struct conf_topic_backoff
 

@@ -208,6 +208,8 @@ const struct conf_key conf_keys[] = {
     [TOPIC_##name] = {"topics." word, &kind_duration, ROW(field), NULL, 0, max, .help = text},
 #define TOPIC_COUNT(name, word, field, max, text) \
     [TOPIC_##name] = {"topics." word, &kind_count, ROW(field), NULL, 0, max, .help = text},
+#define TOPIC_SIZE(name, word, field, max, text) \
+    [TOPIC_##name] = {"topics." word, &kind_size, ROW(field), NULL, 0, max, .help = text},
 #define TOPIC_SWITCH(name, word, field, max, text) \
     [TOPIC_##name] = {"topics." word, &kind_bool, ROW(field), NULL, .help = text},
 #define TOPIC_BACKOFF(name, word, field, max, text) \

@@ -70,11 +70,13 @@ static struct backoff backoff_of(const struct conf_topic_backoff *given)
 
 #define KEY_OF_DURATION(name) TOPIC_##name
 #define KEY_OF_COUNT(name)    TOPIC_##name
+#define KEY_OF_SIZE(name)     TOPIC_##name
 #define KEY_OF_SWITCH(name)   TOPIC_##name
 #define KEY_OF_BACKOFF(name)  TOPIC_##name##_KIND
 
 #define VALUE_OF_DURATION(given) (given)
 #define VALUE_OF_COUNT(given)    (given)
+#define VALUE_OF_SIZE(given)     ((int64_t)(given))
 #define VALUE_OF_SWITCH(given)   (given)
 #define VALUE_OF_BACKOFF(given)  backoff_of(&(given))
 

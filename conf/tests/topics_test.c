@@ -19,13 +19,15 @@ static void a_row_has_what_is_given_and_nothing_else(void **state)
                                           "    dead_max: 4294967295\n"
                                           "    dead_age: 14d\n"
                                           "    history: true\n"
+                                          "    max_jobs: 4294967295\n"
+                                          "    max_bytes: 3GiB\n"
                                           "  - name: '*'\n",
                                           NULL);
     const struct conf_topic *row = conf->topics.at;
 
     assert_int_equal(conf->topics.count, 2);
     assert_string_equal(row->name, "mail");
-    assert_int_equal(row->given, (1u << (TOPIC_HISTORY + 1)) - 1);
+    assert_int_equal(row->given, (1u << TOPIC_KEY_COUNT) - 1);
     assert_int_equal(row->ttr_ms, 0);
     assert_true(row->priority == UINT32_MAX);
     assert_int_equal(row->max_tries, 65534);
@@ -37,6 +39,8 @@ static void a_row_has_what_is_given_and_nothing_else(void **state)
     assert_true(row->dead_max == UINT32_MAX);
     assert_int_equal(row->dead_age_ms, 14 * 86400000);
     assert_true(row->history);
+    assert_true(row->max_jobs == UINT32_MAX);
+    assert_true(row->max_bytes == (size_t)3 << 30);
     assert_string_equal(row[1].name, "*");
     assert_int_equal(row[1].given, 1u << TOPIC_NAME);
     conf_free(conf);

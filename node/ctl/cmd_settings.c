@@ -12,6 +12,7 @@
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"
 #include "node/ctl/table.h"
+#include "node/ctl/text.h"
 #include "node/ctl/times.h"
 
 /* ---- the settings ---- */
@@ -20,6 +21,7 @@ static const char *const switches[] = {"false", "true", NULL};
 
 #define ROW_DURATION(most) OPTION_DURATION, "DURATION", .max = (most)
 #define ROW_COUNT(most)    OPTION_COUNT, "N", .max = (most)
+#define ROW_SIZE(most)     OPTION_SIZE, "SIZE", .max = (most)
 #define ROW_BACKOFF(most)  OPTION_BACKOFF, "BACKOFF"
 #define ROW_SWITCH(most)   OPTION_SWITCH, "SWITCH", .choices = switches
 
@@ -77,6 +79,8 @@ static void print_setting(struct buf *to, const struct option_row *row, const js
         buf_add_text(to, switches[json_is_true(value)]);
     else if (json_is_integer(value) && row->kind == OPTION_DURATION)
         duration_write(to, json_integer_value(value));
+    else if (json_is_integer(value) && row->kind == OPTION_SIZE)
+        size_write(to, json_integer_value(value));
     else if (json_is_integer(value))
         buf_printf(to, "%" PRId64, (int64_t)json_integer_value(value));
     else

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "node/ctl/text.h"
 #include "node/ctl/times.h"
 
 #define DAY_MS 86400000
@@ -131,6 +132,8 @@ static bool parse_value(const struct option_row *row, struct option_value *value
     switch (row->kind) {
     case OPTION_COUNT:
         return parse_count(value->text, &value->number);
+    case OPTION_SIZE:
+        return size_parse(value->text, &value->number);
     case OPTION_DURATION:
         return duration_parse(value->text, &value->number);
     case OPTION_MOMENT:
@@ -167,6 +170,7 @@ static void print_form(struct buf *to, const struct option_row *row)
 {
     static const char *const forms[] = {
         [OPTION_COUNT] = "a number",
+        [OPTION_SIZE] = "a size such as 1000, 64KiB, 100MiB or 2GiB",
         [OPTION_DURATION] = "a duration such as 500ms, 30s, 10m, 1h30m or 2d",
         [OPTION_MOMENT] = moment_form,
         [OPTION_PAST] = past_form,
@@ -201,6 +205,8 @@ static void print_bound(struct buf *to, const struct option_row *row, int64_t bo
 {
     if (row->kind == OPTION_DURATION)
         duration_print(to, bound);
+    else if (row->kind == OPTION_SIZE)
+        size_write(to, bound);
     else
         buf_printf(to, "%" PRId64, bound);
 }
@@ -221,7 +227,8 @@ static enum ctl_exit refuse_range(const struct option_row *row, const char *dash
 enum ctl_exit option_read(const struct option_row *row, const char *dashes, const char *text,
                           struct option_value *value)
 {
-    bool has_range = row->kind == OPTION_COUNT || row->kind == OPTION_DURATION;
+    bool has_range =
+        row->kind == OPTION_COUNT || row->kind == OPTION_SIZE || row->kind == OPTION_DURATION;
 
     *value = (struct option_value){.is_given = true, .text = text};
     if (!parse_value(row, value))

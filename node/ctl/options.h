@@ -16,6 +16,7 @@ enum option_kind {
     OPTION_TEXT,     /* any */
     OPTION_FILE,     /* a path */
     OPTION_COUNT,    /* digits: number */
+    OPTION_SIZE,     /* number: bytes */
     OPTION_DURATION, /* number: ms */
     OPTION_MOMENT,   /* number: ms since 1970 */
     OPTION_PAST,     /* the same; or a duration, so long ago by this machine's clock */

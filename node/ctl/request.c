@@ -561,6 +561,7 @@ json_t *option_json(const struct option_row *row, const struct option_value *val
     case OPTION_BACKOFF:
         return backoff_json(value->text);
     case OPTION_COUNT:
+    case OPTION_SIZE:
     case OPTION_DURATION:
     case OPTION_MOMENT:
     case OPTION_PAST:

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/encoding.h"
 
@@ -72,6 +73,41 @@ void text_number(struct buf *to, int64_t n, bool is_grouped)
             buf_add_char(to, ',');
         buf_add_char(to, digits[i]);
     }
+}
+
+/* From small to large. */
+static const struct {
+    const char *name;
+    int64_t factor;
+} units[] = {{"B", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
+
+#define UNITS (sizeof(units) / sizeof(*units))
+
+bool size_parse(const char *text, int64_t *bytes)
+{
+    struct bytes rest = bytes_of_text(text);
+    int64_t number;
+    size_t i = 0;
+
+    if (!bytes_take_digits(&rest, &number))
+        return false;
+    while (i < UNITS && strcmp(*rest.at ? rest.at : "B", units[i].name) != 0)
+        i++;
+    if (i == UNITS || __builtin_mul_overflow(number, units[i].factor, &number))
+        return false;
+    *bytes = number;
+    return true;
+}
+
+void size_write(struct buf *to, int64_t bytes)
+{
+    size_t best = 0;
+
+    for (size_t i = 1; i < UNITS; i++) {
+        if (bytes && bytes % units[i].factor == 0)
+            best = i;
+    }
+    buf_printf(to, "%" PRId64 "%s", bytes / units[best].factor, best ? units[best].name : "");
 }
 
 bool text_is_plain(struct bytes from)

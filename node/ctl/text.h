@@ -1,4 +1,4 @@
-/* Bytes as text that is safe to show, and from text that JSON has carried. Pure.
+/* Bytes as text that is safe to show, and from text that JSON has carried; sizes. Pure.
  *
  * Text from a node was written by strangers. A terminal would obey its control characters, so
  * they are shown in escaped form: \n, \x1b, \u202e.
@@ -22,6 +22,13 @@ size_t text_width(const char *text);
 
 /* "1234567", or "1,234,567" for people. */
 void text_number(struct buf *to, int64_t n, bool is_grouped);
+
+/* Sizes as the configuration has them: bytes alone, or with B, KiB, MiB or GiB. False, and
+ * *bytes as it was, when the text is none, or does not fit. */
+bool size_parse(const char *text, int64_t *bytes);
+
+/* With the largest unit that leaves no rest, so that size_parse() reads it back. */
+void size_write(struct buf *to, int64_t bytes);
 
 /* UTF-8 without NUL? Such a body travels as it is, any other as base64. */
 bool text_is_plain(struct bytes from);

@@ -190,6 +190,7 @@ static void fill_in(struct op *push, const struct topic_settings *settings)
         push->in.push.ttl_ms = settings->ttl_ms;
     push->in.push.ttl_from_due = open & SETTING_BIT(TTL);
     push->in.push.jobs_max = settings->max_jobs;
+    push->in.push.bytes_max = settings->max_bytes;
 }
 
 static void send_with_settings(struct settings_cache *cache, struct op *push)

@@ -170,7 +170,7 @@ static void read_header(const char *at, struct job *job)
     job->due_ms = packed_get(at + 7, 6);
     job->stamp = job->state == JOB_DEAD ? 0 : stamp;
     job->death = job->state == JOB_DEAD ? (enum death)stamp : DEATH_NONE;
-    job->delay_ms = packed_get(at + 19, 5);
+    job->delay_ms = packed_get(at + 19, 5) % JOB_COUNTED;
 }
 
 /* Every job that is handed out comes through here, so each field is written once only. */

@@ -9,7 +9,8 @@
  *        3      4  TTR, ms
  *        7      6  due, ms since 1970 on Redis's clock; for a ready job: when it became due
  *       13      6  stamp: number of this stay in its place, see below
- *       19      5  delay it was pushed with, ms
+ *       19      5  delay it was pushed with, ms; JOB_COUNTED, above all delays: its body counts
+ *                  for its topic's max_bytes
  *       24     22  with RULES: see below
  *        .   1, n  with HOLDER: length and name of who had it last, for people
  *        .      .  the body, but with BIG
@@ -104,6 +105,7 @@ int64_t backoff_rest_ms(const struct backoff *backoff, unsigned tries, int64_t s
 #define JOB_STAMP_MAX      ((INT64_C(1) << 47) - 1) /* of a lease */
 #define JOB_KEY_MIDDLE     (INT64_C(1) << 47)
 #define JOB_DELAY_MAX_MS   (INT64_C(3650) * 86400000)
+#define JOB_COUNTED        (INT64_C(1) << 39)
 #define JOB_FLAG_BIG       0x08 /* the body is in the topic's payload hash, not behind the header */
 #define JOB_FLAG_OWNED     0x10 /* the bucket's owners may have an entry for it */
 #define JOB_FLAG_CONFIRMED 0x20 /* reserved, and its consumer has it: see doc/store.md */

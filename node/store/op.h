@@ -210,7 +210,8 @@ struct history_item {
     X(NO_VALUE,    "no_value")    /* what is kept of it was not written by dueq           */ \
     X(NO_EXPIRY,   "no_expiry")   /* its ttl is not watched, or that of another time      */ \
     X(NOT_LISTED,  "not_listed")  /* the topic: missing in the list of topics             */ \
-    X(NO_EVENT,    "no_event")    /* the topic: its next event is not planned, or too late */
+    X(NO_EVENT,    "no_event")    /* the topic: its next event is not planned, or too late */ \
+    X(WRONG_BYTES, "wrong_bytes") /* the topic: its counter of bytes is wrong             */
 /* clang-format on */
 
 enum damage {
@@ -264,8 +265,10 @@ struct op {
                                 * past */
             struct job_rules rules;
             enum push_mode mode;
-            int64_t jobs_max; /* of its topic: where it has so many, in any state, a new one is
-                               * TOPIC_FULL; 0: any number */
+            int64_t jobs_max;  /* of its topic: where it has so many, in any state, a new one is
+                                * TOPIC_FULL; 0: any number */
+            int64_t bytes_max; /* the same of its bodies: TOPIC_FULL_BYTES. With a limit the
+                                * job's body counts, as long as the job is there */
             unsigned given; /* SETTING_BITs the caller chose; the engine fills in the rest from
                              * the topic's settings; the store ignores `given` */
         } push;

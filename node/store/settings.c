@@ -9,6 +9,7 @@
 /* The kind BACKOFF is the only one that is no number. */
 #define KIND_DURATION SETTING_DURATION
 #define KIND_COUNT    SETTING_NUMBER
+#define KIND_SIZE     SETTING_NUMBER
 #define KIND_SWITCH   SETTING_SWITCH
 #define KIND_BACKOFF  SETTING_BACKOFFS
 
@@ -33,6 +34,7 @@ static const struct row {
 
 #define BUILT_IN_DURATION(number) (number)
 #define BUILT_IN_COUNT(number)    (number)
+#define BUILT_IN_SIZE(number)     (number)
 #define BUILT_IN_SWITCH(number)   (number)
 #define BUILT_IN_BACKOFF(number) \
     {                            \

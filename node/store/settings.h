@@ -40,6 +40,7 @@ enum {
 
 #define SETTING_TYPE_DURATION int64_t
 #define SETTING_TYPE_COUNT    int64_t
+#define SETTING_TYPE_SIZE     int64_t
 #define SETTING_TYPE_SWITCH   int64_t
 #define SETTING_TYPE_BACKOFF  struct backoff
 

@@ -468,6 +468,7 @@ enum status api_decode_pause(struct bytes object, struct op *op, struct api_why 
 
 #define JSON_OF_DURATION JSON_KIND_NUMBER
 #define JSON_OF_COUNT    JSON_KIND_NUMBER
+#define JSON_OF_SIZE     JSON_KIND_NUMBER
 #define JSON_OF_SWITCH   JSON_KIND_BOOL
 #define JSON_OF_BACKOFF  JSON_KIND_OBJECT
 

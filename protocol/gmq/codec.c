@@ -636,13 +636,16 @@ static const struct phrase *find_phrase(enum gmq_method method, enum status stat
     return NULL;
 }
 
-/* Clients know one word for all that may have happened, and one for all limits. */
+/* Clients know one word for all that may have happened, one for all limits, and one for both
+ * quotas of a topic. */
 static const char *wire_word(enum status status)
 {
     if (status_is_unknown(status))
         return status_word(STATUS_UNKNOWN);
     if (status == STATUS_TOO_MANY_WAITERS || status == STATUS_TOO_MANY_POPS)
         return status_word(STATUS_TOO_MANY);
+    if (status == STATUS_TOPIC_FULL_BYTES)
+        return status_word(STATUS_TOPIC_FULL);
     return status_word(status);
 }
 

@@ -46,6 +46,7 @@
     X(WRONG_HOST,    421, "wrong_host",          "this node does not go by the name in 'Host' (http.hosts)") \
     X(ATTEMPTS,      429, "too_many_attempts",   "too many requests without a valid token from this address; try again later, with one") \
     X(TOPIC_FULL,    429, "topic_full",          "the topic has as many jobs as its max_jobs allows, dead ones counted: consume, purge the dead, or raise max_jobs") \
+    X(TOPIC_FULL_BYTES, 429, "topic_full",       "with this body the topic would have more than its max_bytes, dead jobs counted: consume, purge the dead, or raise max_bytes") \
     X(HEAD,          431, "headers_too_large",   "more than 16 KiB, or 100 lines, of headers") \
     X(CODING,        501, "not_implemented",     "the only transfer coding understood is 'chunked'") \
     X(STORE_ERROR,   502, "store_error",         "the store refused the operation; nothing happened") \

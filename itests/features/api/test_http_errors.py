@@ -170,6 +170,14 @@ def push_one_more_than_the_topic_may_have(stage):
     return ask(stage.shared, "POST", path_of("topics", "full", "jobs"), {"body": ""})
 
 
+@way("TOPIC_FULL_BYTES")
+def push_more_bytes_than_the_topic_may_have(stage):
+    with stage.shared.api() as api:
+        api.set_settings("heavy", max_bytes=3)
+        api.push("heavy", body="ab")
+    return ask(stage.shared, "POST", path_of("topics", "heavy", "jobs"), {"body": "cd"})
+
+
 @way("NOT_RESERVED")
 def acknowledge_what_was_released(stage):
     with stage.shared.api() as api:

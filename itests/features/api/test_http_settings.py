@@ -10,7 +10,7 @@ EVERY = {**{name: not value if isinstance(value, bool) else value + 1
             for name, value in BUILT_IN.items() if name != "backoff"},
          "ttr_ms": 5000, "priority": 7, "max_tries": 3, "ttl_ms": 86400000, "dead_max": 10,
          "backoff": {"kind": "fixed", "base_ms": 100, "cap_ms": 0, "jitter_percent": 0},
-         "dead_age_ms": 3600000, "history": True, "max_jobs": 1000}
+         "dead_age_ms": 3600000, "history": True, "max_jobs": 1000, "max_bytes": 1000000}
 
 
 def test_every_setting_is_set_shown_and_unset(api, topic):

@@ -169,6 +169,15 @@ def test_purge_deletes_what_died_between_two_times(ctl, topic):
 
 # ---- settings, pause ----
 
+def test_a_push_into_a_full_topic_says_what_makes_room(ctl, topic):
+    ctl.ok("topic", "set", topic, "max_bytes=1KiB")
+    ctl.ok("push", topic, "a" * 1000)
+    wait_until(lambda: ctl("push", topic, "a" * 25).code == 1, "the limit holds")
+    done = ctl("push", topic, "a" * 25)
+    assert "purge the dead, or raise max_bytes" in done.complaint
+    ctl.ok("push", topic, "a" * 24)
+
+
 def test_settings_are_set_and_shown_and_hold_for_what_is_pushed_then(ctl, topic):
     ctl.ok("topic", "set", topic, "ttr=5m", "max_tries=3", "backoff=fixed:2s~5%", "history=true")
     lines = [line.split() for line in ctl.ok("topic", "show", topic).text.splitlines()]
@@ -183,6 +192,9 @@ def test_settings_are_set_and_shown_and_hold_for_what_is_pushed_then(ctl, topic)
         return job["ttr_ms"] == 300000 and job["max_tries"] == 3
 
     wait_until(hold, "the settings hold")
+    ctl.ok("topic", "set", topic, "max_jobs=3", "max_bytes=100MiB")
+    assert "max_jobs=3 max_bytes=100MiB" in ctl.ok("topic", "show").text
+    assert ctl.json("topic", "unset", topic, "max_jobs", "max_bytes")["effective"]["max_bytes"] == 0
     answer = ctl.json("topic", "unset", topic, "ttr", "backoff")
     assert answer["own"] == {"max_tries": 3, "history": True}
     assert answer["effective"]["ttr_ms"] == 60000

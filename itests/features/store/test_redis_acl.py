@@ -55,7 +55,8 @@ def ask(node, method, target, body=None):
 def live(node):
     """Each script of the store at least once."""
     jobs = "/v1/topics/t/jobs"
-    ask(node, "PATCH", "/v1/topics/t/settings", {"history": True, "max_tries": 5})
+    ask(node, "PATCH", "/v1/topics/t/settings",
+        {"history": True, "max_tries": 5, "max_jobs": 100, "max_bytes": 100})
     ask(node, "POST", jobs, {"id": "1", "body": "b", "ttr_ms": 60000})
     ask(node, "POST", jobs, {"id": "2", "body": "b", "priority": 5, "ttl_ms": 600000})
     ask(node, "POST", jobs, [{"id": "3", "body": "b"}, {"id": "4", "body": "b", "delay_ms": 10**7}])

@@ -1,4 +1,4 @@
-/* Text that is safe to show, and base64. */
+/* Text that is safe to show, sizes, and base64. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -129,10 +129,41 @@ static void what_is_no_base64_changes_nothing(void **state)
     }
 }
 
+static void assert_size(const char *text, int64_t expected, const char *shown)
+{
+    struct buf back = BUF_INIT;
+    int64_t bytes = -1;
+
+    assert_true(size_parse(text, &bytes));
+    assert_int_equal(bytes, expected);
+    size_write(&back, bytes);
+    assert_string_equal(buf_text(&back), shown);
+    buf_fini(&back);
+}
+
+static void reads_and_writes_sizes(void **state)
+{
+    static const char *const wrong[] = {
+        "", "KiB", "1kb", "1.5GiB", "-1", "1 KiB", "1KiB ", "0x1", "9007199254740992GiB"};
+    int64_t bytes = 7;
+
+    assert_size("0", 0, "0");
+    assert_size("1000", 1000, "1000");
+    assert_size("1024", 1024, "1KiB");
+    assert_size("5B", 5, "5");
+    assert_size("64KiB", 65536, "64KiB");
+    assert_size("1536MiB", INT64_C(1536) << 20, "1536MiB");
+    assert_size("131072GiB", INT64_C(1) << 47, "131072GiB");
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+        assert_false(size_parse(wrong[i], &bytes));
+    assert_int_equal(bytes, 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_plain_stays),
+        cmocka_unit_test(reads_and_writes_sizes),
         cmocka_unit_test(controls_are_shown_and_not_sent),
         cmocka_unit_test(marks_that_turn_the_direction_of_writing_are_shown),
         cmocka_unit_test(what_is_no_utf_8_is_shown_byte_by_byte),

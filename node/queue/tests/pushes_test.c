@@ -117,13 +117,19 @@ static void a_push_keeps_what_it_gives(void **state)
 static void a_push_brings_what_its_topic_may_have(void **state)
 {
     static const struct topic_settings one = {.set = SETTING_BIT(MAX_JOBS), .max_jobs = 1};
-    struct call first = {0}, second = {0};
+    static const struct topic_settings few = {.set = SETTING_BIT(MAX_BYTES), .max_bytes = 3};
+    struct call first = {0}, second = {0}, small = {0}, large = {0};
 
     turn_both();
     configure(&f, "t", &one, SETTINGS_ALL);
     first.op.in.push.given = second.op.in.push.given = SETTINGS_ALL;
     assert_int_equal(submit(&f, &first, OP_PUSH, "t", "1", 0), STATUS_OK);
     assert_int_equal(submit(&f, &second, OP_PUSH, "t", "2", 0), STATUS_TOPIC_FULL);
+    configure(&f, "t", &few, SETTINGS_ALL);
+    small.op.in.push.body = BYTES("abc");
+    large.op.in.push.body = BYTES("d");
+    assert_int_equal(submit(&f, &small, OP_PUSH, "t", "2", 0), STATUS_OK);
+    assert_int_equal(submit(&f, &large, OP_PUSH, "t", "3", 0), STATUS_TOPIC_FULL_BYTES);
 }
 
 /* The very first turn: nothing has been read yet. */

@@ -61,11 +61,18 @@ static bool is_in_range(const struct job *job)
     return job->delay_ms <= JOB_DELAY_MAX_MS && (!expires_ms || expires_ms > job->due_ms);
 }
 
-static bool is_full(const struct call *c)
+/* May the topic have the job? `lives`: it takes the place of that one; or NULL. */
+static enum status judge_quotas(const struct call *c, const struct record *lives)
 {
-    int64_t jobs_max = c->op->in.push.jobs_max;
+    int64_t jobs_max = c->op->in.push.jobs_max, bytes_max = c->op->in.push.bytes_max;
+    int64_t replaced_bytes = lives ? record_counted_bytes(lives) : 0;
+    int64_t grown_bytes = (int64_t)c->op->in.push.body.len - replaced_bytes;
 
-    return jobs_max && HASH_COUNT(c->topic->records) >= jobs_max;
+    if (!lives && jobs_max && HASH_COUNT(c->topic->records) >= jobs_max)
+        return STATUS_TOPIC_FULL;
+    if (bytes_max && grown_bytes > 0 && c->topic->counted_bytes + grown_bytes > bytes_max)
+        return STATUS_TOPIC_FULL_BYTES;
+    return STATUS_OK;
 }
 
 static enum status answer(struct call *c, const struct job *job, bool existed)
@@ -81,6 +88,8 @@ enum status memory_run_push(struct call *c)
     enum push_mode mode = c->op->in.push.mode;
     struct record *lives = c->op->id.len ? record_find(c->topic, c->op->id) : NULL;
     struct job job = job_of(c);
+    struct record *record;
+    enum status status;
     char text[24];
 
     assert(job.ttr_ms <= TTR_MAX_MS);
@@ -90,13 +99,17 @@ enum status memory_run_push(struct call *c)
         return STATUS_DUPLICATE;
     if (lives && mode == PUSH_IGNORE)
         return answer(c, &lives->job, true);
-    if (!lives && is_full(c))
-        return STATUS_TOPIC_FULL;
+    status = judge_quotas(c, lives);
+    if (status != STATUS_OK)
+        return status;
     if (lives)
         record_delete(c->topic, lives);
     if (!job.id.len)
         job.id = next_id(c, text);
-    memory_put(c, record_new(c->topic, &job), job.due_ms);
+    record = record_new(c->topic, &job);
+    if (c->op->in.push.bytes_max)
+        record_count_bytes(c->topic, record);
+    memory_put(c, record, job.due_ms);
     return answer(c, &job, lives != NULL);
 }
 

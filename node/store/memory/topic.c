@@ -216,8 +216,20 @@ void record_set_holder(struct record *record, struct bytes holder)
     record->job.holder = bytes_of(record->holder, holder.len);
 }
 
+void record_count_bytes(struct topic *topic, struct record *record)
+{
+    record->is_counted = true;
+    topic->counted_bytes += (int64_t)record->job.body.len;
+}
+
+int64_t record_counted_bytes(const struct record *record)
+{
+    return record->is_counted ? (int64_t)record->job.body.len : 0;
+}
+
 void record_delete(struct topic *topic, struct record *record)
 {
+    topic->counted_bytes -= record_counted_bytes(record);
     owner_remove(topic, &record->job);
     record_leave(topic, record);
     record_end_expiry(topic, record);
@@ -264,6 +276,7 @@ void record_lose(struct topic *topic, struct record *record)
 {
     assert(!record->is_lost && record->job.state != JOB_READY);
     HASH_DEL(topic->records, record);
+    topic->counted_bytes -= record_counted_bytes(record);
     record->is_lost = true;
     topic->lost_count++;
 }

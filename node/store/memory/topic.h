@@ -50,6 +50,7 @@ struct record {
     int64_t place_ms;  /* its time in its place: due, deadline or death; ready: its due */
     bool is_placed;    /* false only on its way from one place to another */
     bool is_confirmed; /* reserved, and its consumer has it; false in every other place */
+    bool is_counted;   /* its body counts for its topic's max_bytes */
     bool is_lost;      /* an orphan: among no topic's records, but still in its place */
     char holder[JOB_HOLDER_MAX];
     char bytes[];
@@ -75,6 +76,7 @@ struct topic {
     struct topic_settings settings;    /* nothing set and not paused: it has none */
     struct lock lock;
     unsigned lost_count;
+    int64_t counted_bytes; /* of the bodies that count for max_bytes */
     uint64_t announced_by; /* number of the last operation that announced it */
     bool is_muted;         /* a scan announces it later, if a pop leaves some */
     bool is_to_announce;
@@ -151,6 +153,11 @@ struct record *record_find(struct topic *topic, struct bytes id);
 struct record *record_new(struct topic *topic, const struct job *job);
 void record_delete(struct topic *topic, struct record *record); /* its owner too */
 void record_set_holder(struct record *record, struct bytes holder);
+
+/* From now on its body counts for its topic's max_bytes. */
+void record_count_bytes(struct topic *topic, struct record *record);
+int64_t record_counted_bytes(const struct record *record); /* 0: it does not count */
+
 struct owner *owner_find(struct bucket *bucket, struct bytes id);
 void owner_set(struct topic *topic, const struct job *job);
 void owner_remove(struct topic *topic, const struct job *job);

@@ -97,7 +97,8 @@ static bool is_plain_push(const struct op *op)
  * settings are read between two of them. */
 static bool has_limits_of(const struct op *op, const struct op *other)
 {
-    return op->verb != OP_PUSH || op->in.push.jobs_max == other->in.push.jobs_max;
+    return op->verb != OP_PUSH || (op->in.push.jobs_max == other->in.push.jobs_max &&
+                                   op->in.push.bytes_max == other->in.push.bytes_max);
 }
 
 bool request_may_share(const struct request *r)

@@ -81,7 +81,7 @@ static void the_largest_values_survive(void **state)
         .ttr_ms = (INT64_C(1) << 32) - 1,
         .due_ms = (INT64_C(1) << 48) - 1,
         .stamp = JOB_KEY_MIDDLE + JOB_STAMP_MAX,
-        .delay_ms = (INT64_C(1) << 40) - 1,
+        .delay_ms = JOB_COUNTED - 1,
     };
     char packed[JOB_HEADER_BYTES + BODY_BYTES];
     struct job back = through_the_codec(&largest, packed);

@@ -88,6 +88,9 @@ static void has_gmqs_own_words_where_gmq_has_some(void **state)
         {GMQ_PUSH, STATUS_TOPIC_FULL,
          "topic_full: the topic has as many jobs as its max_jobs allows, dead ones counted: "
          "consume, purge the dead, or raise max_jobs"},
+        {GMQ_PUSH, STATUS_TOPIC_FULL_BYTES,
+         "topic_full: with this body the topic would have more than its max_bytes, dead jobs "
+         "counted: consume, purge the dead, or raise max_bytes"},
         {GMQ_PUSH, STATUS_UNAVAILABLE,
          "unavailable: the store is unavailable; nothing happened"},
         {GMQ_PUSH, STATUS_UNKNOWN,

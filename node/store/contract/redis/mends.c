@@ -6,6 +6,7 @@
 #include "node/store/contract/redis/plant.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- lost bodies and values ---- */
 
@@ -129,6 +130,99 @@ static void an_event_that_is_missing_or_late_is_planned(void **state)
     assert_mended("", DAMAGE_NO_EVENT);
     op = scan(1000);
     assert_int_equal(op.now_ms + op.out.scan.next_ms, due_ms);
+}
+
+/* ---- bytes that count ---- */
+
+static void plant_counter(const char *bytes)
+{
+    char rest[64];
+
+    snprintf(rest, sizeof(rest), "orders %s", bytes);
+    plant("HSET", 'w', rest);
+}
+
+static bool counter_is(const char *bytes)
+{
+    redisReply *reply =
+        redisCommand(contract_redis_fixture()->control, "HGET %s orders", contract_key('w'));
+    bool is_it = reply && reply->type == REDIS_REPLY_STRING && !strcmp(reply->str, bytes);
+
+    freeReplyObject(reply);
+    return is_it;
+}
+
+static void a_counter_of_bytes_that_is_wrong_is_counted_anew(void **state)
+{
+    push("uncounted");
+    contract_push_sized("small", 100, 0, TTR_MS);
+    contract_push_sized("big", 4000, FAR_MS, TTR_MS);
+    assert_true(counter_is("4100"));
+    audit();
+    assert_int_equal(found.count, 0);
+    plant_counter("5000");
+    assert_mended("", DAMAGE_WRONG_BYTES);
+    assert_true(counter_is("4100"));
+    plant_counter("1");
+    assert_mended("", DAMAGE_WRONG_BYTES);
+    assert_true(counter_is("4100"));
+    assert_status(cancel("small"), OK);
+    assert_status(cancel("big"), OK);
+    plant_counter("7"); /* no job counts */
+    assert_mended("", DAMAGE_WRONG_BYTES);
+    assert_int_equal(plant("EXISTS", 'w', ""), 0);
+}
+
+/* A script would take too long. The counter is right again when they have become fewer. */
+static void the_bytes_of_many_jobs_are_not_counted_anew(void **state)
+{
+    contract_push_sized("small", 100, 0, TTR_MS);
+    push_numbered(TOPIC, 0, 500, FAR_MS);
+    plant_counter("101");
+    audit();
+    assert_int_equal(found.count, 0);
+    assert_int_equal(mend(""), DAMAGE_NONE);
+    assert_status(cancel("small"), OK);
+    assert_true(counter_is("1"));
+    assert_mended("", DAMAGE_WRONG_BYTES);
+}
+
+static void an_empty_topic_counts_no_bytes_whatever_its_counter_says(void **state)
+{
+    struct op ops[] = {push_op(TOPIC, "b"), push_op(TOPIC, "c")};
+
+    plant_counter("999999");
+    ops[0].in.push.bytes_max = ops[1].in.push.bytes_max = 100;
+    assert_status(run(ops[0]), OK);
+    assert_true(counter_is("4"));
+    assert_status(cancel("b"), OK);
+    plant_counter("999999");
+    run_all(ops, 2);
+    assert_status(ops[0], OK);
+    assert_status(ops[1], OK);
+    assert_true(counter_is("8"));
+}
+
+static void a_counter_never_falls_below_nothing(void **state)
+{
+    contract_push_sized("a", 100, 0, TTR_MS);
+    contract_push_sized("b", 100, 0, TTR_MS);
+    plant_counter("150");
+    assert_status(cancel("a"), OK);
+    assert_true(counter_is("50"));
+    assert_status(cancel("b"), OK);
+    assert_int_equal(plant("EXISTS", 'w', ""), 0);
+}
+
+/* What a repair throws away is found by the next audit. */
+static void a_body_that_is_lost_counts_no_more(void **state)
+{
+    contract_push_sized("small", 100, FAR_MS, TTR_MS);
+    contract_push_sized("big", 4000, FAR_MS, TTR_MS);
+    plant("DEL", 'p', "");
+    assert_int_equal(mend("big"), DAMAGE_NO_BODY);
+    assert_mended("", DAMAGE_WRONG_BYTES);
+    assert_true(counter_is("100"));
 }
 
 /* The pop is sent twice, because each looks at about a thousand entries. The first answer tells
@@ -358,7 +452,7 @@ static void what_a_newer_version_has_set_stays(void **state)
     char row[SETTINGS_BYTES + 4];
 
     settings_pack(&tries, row);
-    row[6] = 2; /* bit 9 */
+    row[6] = 64; /* bit 14 */
     memcpy(row + SETTINGS_BYTES, "more", 4);
     plant_row(row, sizeof(row));
     assert_int_equal(settings_of(TOPIC).max_tries, 3);
@@ -367,11 +461,11 @@ static void what_a_newer_version_has_set_stays(void **state)
     tries.set |= SETTING_BIT(DEAD_MAX);
     tries.dead_max = 2;
     settings_pack(&tries, row);
-    row[6] = 2;
+    row[6] = 64;
     assert_true(has_row(row, sizeof(row)));
     configure((struct topic_settings){0}, SETTINGS_ALL);
     memset(row, 0, SETTINGS_BYTES);
-    row[6] = 2;
+    row[6] = 64;
     assert_true(has_row(row, sizeof(row)));
     run_well((struct op){.verb = OP_SETTINGS, .bucket = bucket_of(TOPIC)});
     assert_true(has_row(row, sizeof(row)));
@@ -389,6 +483,11 @@ static const struct CMUnitTest tests[] = {
     TEST(a_topic_that_is_not_listed_is_listed_again),
     TEST(an_event_that_comes_soon_is_no_damage),
     TEST(an_event_that_is_missing_or_late_is_planned),
+    TEST(a_counter_of_bytes_that_is_wrong_is_counted_anew),
+    TEST(the_bytes_of_many_jobs_are_not_counted_anew),
+    TEST(an_empty_topic_counts_no_bytes_whatever_its_counter_says),
+    TEST(a_counter_never_falls_below_nothing),
+    TEST(a_body_that_is_lost_counts_no_more),
     TEST(a_pop_of_much_that_has_expired_tells_the_event_it_planned),
     TEST(sound_jobs_are_no_suspects),
     TEST(a_suspect_that_is_sound_stays_as_it_is),

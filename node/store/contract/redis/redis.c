@@ -43,7 +43,7 @@ static const char *key(char letter)
     static char names[8][64];
     static unsigned turn;
     char *name = names[turn++ % 8];
-    bool is_bucket = strchr("tnoachf", letter);
+    bool is_bucket = strchr("tnoacwhf", letter);
 
     snprintf(name, sizeof(names[0]), "%s:{%u}:%c%s%.*s", prefix, bucket_of(TOPIC), letter,
              is_bucket ? "" : ":", is_bucket ? 0 : (int)TOPIC.len, TOPIC.at);
@@ -76,6 +76,7 @@ struct op contract_push_sized(const char *id, size_t body_bytes, int64_t delay_m
     op.in.push.body = bytes_of(body, body_bytes);
     op.in.push.delay_ms = delay_ms;
     op.in.push.ttr_ms = ttr_ms;
+    op.in.push.bytes_max = CONTRACT_BYTES_MAX;
     op = run_well(op);
     return op;
 }
@@ -100,7 +101,7 @@ void contract_digests(char except, char digests[CONTRACT_DIGESTS])
 {
     size_t used = 0;
 
-    for (const char *letter = "jpdrqvxeltoac"; *letter; letter++) {
+    for (const char *letter = "jpdrqvxeltoacw"; *letter; letter++) {
         redisReply *reply;
 
         if (*letter == except)

@@ -21,8 +21,8 @@ void contract_make_room(void);
 /* After each of them, failed ones too: Redis refuses nothing any more. */
 void contract_redis_end(void);
 
-/* The name of a key: of TOPIC, or where `letter` is one of t, n, o, a, c, h, f of its bucket.
- * It is there for a few more calls. */
+/* The name of a key: of TOPIC, or where `letter` is one of t, n, o, a, c, w, h, f of its
+ * bucket. It is there for a few more calls. */
 const char *contract_key(char letter);
 
 /* Where the store under test keeps its keys. */
@@ -59,13 +59,17 @@ void contract_call_scan(void);
 void contract_refused_unheard(struct op op);
 void contract_refused_unheard_together(const struct op *ops, unsigned count); /* as above */
 
+/* A limit of bytes that no test reaches; with it a body counts in w. */
+#define CONTRACT_BYTES_MAX (INT64_C(1) << 40)
+
 /* TOPIC's first ready job, with its owner remembered. */
 struct job contract_pop_owned(void);
 
 struct op contract_push_sized(const char *id, size_t body_bytes, int64_t delay_ms,
                               int64_t ttr_ms);
 
-/* Jobs in every place, big and small ones, and the leases on those that are reserved. */
+/* Jobs in every place, big and small ones, whose bodies count, and the leases on those that are
+ * reserved. */
 struct contract_scene {
     struct job small, big, done;
 };

@@ -11,6 +11,7 @@ static struct op rich_op(const char *id)
     struct op op = large_op(id);
     op.in.push.rules.priority = PRIORITY;
     op.in.push.ttl_ms = FAR_MS;
+    op.in.push.bytes_max = CONTRACT_BYTES_MAX;
     return op;
 }
 
@@ -38,9 +39,9 @@ static void no_push_with_rules_happens_when_a_key_is_wrong(void **state)
     struct op op = rich_op("new");
 
     begin();
-    contract_all_or_nothing(op, "jpqen");
+    contract_all_or_nothing(op, "jpqenw");
     op.in.push.delay_ms = 1000;
-    contract_all_or_nothing(op, "jpdet");
+    contract_all_or_nothing(op, "jpdetw");
     run_well(op);
 }
 
@@ -68,7 +69,7 @@ static void assert_replaced_or_left(const char *id, const char *letters)
     run_well(op);
     op = rich_op(id);
     op.in.push.mode = PUSH_REPLACE;
-    contract_all_or_nothing(op, "jpqedn");
+    contract_all_or_nothing(op, "jpqednw");
     run_well(op);
 }
 
@@ -104,8 +105,8 @@ static void no_lease_ends_when_a_key_is_wrong(void **state)
 
     contract_all_or_nothing(op, "jqvn");
     op.verb = OP_DELIVERED;
-    contract_all_or_nothing(op, "jpveo");
-    contract_all_or_nothing(lease_op(OP_ACK, &job), "jpveo");
+    contract_all_or_nothing(op, "jpveow");
+    contract_all_or_nothing(lease_op(OP_ACK, &job), "jpveow");
     contract_all_or_nothing(lease_op(OP_BURY, &job), "jvtoxe");
     op = lease_op(OP_RELEASE, &job);
     contract_all_or_nothing(op, "jvoqn");
@@ -170,8 +171,8 @@ static void no_cancel_of_a_job_with_rules_happens_when_a_key_is_wrong(void **sta
     job = reserve_rich("dead");
     assert_status(bury(&job), OK);
     run_well(rich_op("ready"));
-    contract_all_or_nothing(id_op(OP_CANCEL, "dead"), "jpx");
-    contract_all_or_nothing(id_op(OP_CANCEL, "ready"), "jpqe");
+    contract_all_or_nothing(id_op(OP_CANCEL, "dead"), "jpxw");
+    contract_all_or_nothing(id_op(OP_CANCEL, "ready"), "jpqew");
 }
 
 static void nothing_of_a_job_with_rules_stays_when_it_is_gone(void **state)

@@ -92,6 +92,8 @@ static struct op any_push(struct bytes topic)
     op.in.push.ttl_from_due = twins_below(2);
     op.in.push.mode = (enum push_mode)twins_below(3);
     op.in.push.jobs_max = twins_below(3) ? 0 : 1 + twins_below(9);
+    op.in.push.bytes_max =
+        twins_below(3) ? 0 : 1 + twins_below(twins_below(4) ? 8000 : 4000000);
     return op;
 }
 

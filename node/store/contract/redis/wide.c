@@ -13,6 +13,7 @@ static struct op wide_op(bool is_big, bool is_urgent)
 
     op.in.push.body = bytes_of(body, is_big ? sizeof(body) : 10);
     op.in.push.ttl_ms = 2 * FAR_MS;
+    op.in.push.bytes_max = CONTRACT_BYTES_MAX;
     if (is_urgent)
         op.in.push.rules.priority = 1;
     return op;
@@ -45,14 +46,14 @@ static void no_sweep_changes_a_job_when_a_key_is_wrong(void **state)
     contract_all_or_nothing(op, "jrxnq");
     op.verb = OP_PURGE;
     op.in.chunk.state = JOB_DEAD;
-    contract_all_or_nothing(op, "jpx");
+    contract_all_or_nothing(op, "jpxw");
     op.in.chunk.state = JOB_READY;
-    contract_all_or_nothing(op, "jprqe");
+    contract_all_or_nothing(op, "jprqew");
     op.in.chunk.state = JOB_DELAYED;
-    contract_all_or_nothing(op, "jpde");
+    contract_all_or_nothing(op, "jpdew");
     pop_one();
     op.in.chunk.state = JOB_RESERVED;
-    contract_all_or_nothing(op, "jv");
+    contract_all_or_nothing(op, "jvw");
 }
 
 static void no_setting_changes_when_a_key_is_wrong(void **state)
@@ -77,10 +78,10 @@ static void no_repair_changes_a_job_when_a_key_is_wrong(void **state)
     push("lost");
     plant("DEL", 'r', "");
     contract_all_or_nothing(id_op(OP_REPAIR, "lost"), "jpdqvxern");
-    contract_all_or_nothing(id_op(OP_REPAIR, ""), "jdveta");
+    contract_all_or_nothing(id_op(OP_REPAIR, ""), "jdvetaw");
     calling.in.repair.calls_scan = true;
     contract_all_or_nothing(calling, "jdveta");
-    contract_all_or_nothing((struct op){.verb = OP_AUDIT, .topic = TOPIC}, "jpdqvxerta");
+    contract_all_or_nothing((struct op){.verb = OP_AUDIT, .topic = TOPIC}, "jpdqvxertaw");
 }
 
 /* Jobs that expire and jobs that are used up in the scene, and a dead job too many. */
@@ -100,7 +101,7 @@ static void no_wide_scan_changes_a_job_when_a_key_is_wrong(void **state)
     wait_until(store_now() + 2);
     op.in.scan.history_bytes = 100000;
     contract_all_or_nothing(op, "tcn");
-    contract_stops_its_topic(op, "jdvexp", 0);
+    contract_stops_its_topic(op, "jdvexpw", 0);
 }
 
 /* ---- a place that names a job which is not there ---- */

@@ -43,7 +43,7 @@ static void no_delivery_changes_a_job_when_a_key_is_wrong(void **state)
                              {.id = scene.done.id, .stamp = scene.done.stamp}};
     struct op op = {.verb = OP_DELIVERED, .topic = TOPIC, .in.leases = {leases, 3}};
 
-    contract_all_or_nothing(op, "jpvto");
+    contract_all_or_nothing(op, "jpvtow");
     op.verb = OP_KEEP;
     contract_all_or_nothing(op, "jvt");
     op.verb = OP_RETURN;
@@ -55,7 +55,7 @@ static void no_verb_of_a_lease_changes_a_job_when_a_key_is_wrong(void **state)
     struct contract_scene scene = contract_set_the_scene();
     struct op op = lease_op(OP_ACK, &scene.big);
 
-    contract_all_or_nothing(op, "jpvo");
+    contract_all_or_nothing(op, "jpvow");
     op.verb = OP_TOUCH;
     contract_all_or_nothing(op, "jvt");
     op.verb = OP_RELEASE;
@@ -69,7 +69,7 @@ static void no_verb_of_two_leases_changes_a_job_when_a_key_is_wrong(void **state
     struct contract_scene scene = contract_set_the_scene();
     struct op ops[] = {lease_op(OP_ACK, &scene.big), lease_op(OP_ACK, &scene.small)};
 
-    contract_all_or_nothing_together(ops, 2, "jpvo");
+    contract_all_or_nothing_together(ops, 2, "jpvow");
     ops[0].verb = ops[1].verb = OP_RELEASE;
     contract_all_or_nothing_together(ops, 2, "jrvno");
     ops[1].in.lease.delay_ms = 10;
@@ -82,19 +82,20 @@ static void no_two_pushes_add_a_job_when_a_key_is_wrong(void **state)
 {
     struct op ops[] = {large_op("a"), push_op(TOPIC, "")};
 
+    ops[0].in.push.bytes_max = ops[1].in.push.bytes_max = CONTRACT_BYTES_MAX;
     contract_all_or_nothing_together(ops, 2, "ra"); /* the topic begins */
     contract_set_the_scene();
-    contract_all_or_nothing_together(ops, 2, "jprn");
+    contract_all_or_nothing_together(ops, 2, "jprnw");
     ops[0].in.push.delay_ms = 1;
-    contract_all_or_nothing_together(ops, 2, "jpdrtn");
+    contract_all_or_nothing_together(ops, 2, "jpdrtnw");
 }
 
 static void no_cancel_changes_a_job_when_a_key_is_wrong(void **state)
 {
     contract_set_the_scene();
-    contract_all_or_nothing(id_op(OP_CANCEL, "big"), "jpvo");
-    contract_all_or_nothing(id_op(OP_CANCEL, "due"), "jpd");
-    contract_all_or_nothing(id_op(OP_CANCEL, "ready"), "jp");
+    contract_all_or_nothing(id_op(OP_CANCEL, "big"), "jpvow");
+    contract_all_or_nothing(id_op(OP_CANCEL, "due"), "jpdw");
+    contract_all_or_nothing(id_op(OP_CANCEL, "ready"), "jpw");
 }
 
 /* Where the topic itself comes or goes. */

@@ -13,7 +13,7 @@ local topic = ARGV[1]
 -- HERE leases
 
 local answer, gone, bodies, owners, was_confirmed = {OK, 0, -1}, {}, {}, {}, false
-local seen, e, expiring = {}, nil, {}
+local seen, e, expiring, counted = {}, nil, {}, 0
 for i = 1, #ids do
     local id, value = ids[i], values[i]
     local code = seen[id] and NOT_FOUND or check_lease(value, ARGV[2 * i + 1])
@@ -39,8 +39,10 @@ for i = 1, #ids do
         if owns(o, value, id, topic) then
             owners[#owners + 1] = id
         end
+        -- HERE counted
     end
 end
+-- HERE counter
 if #gone == 0 then
     return answer
 end
@@ -63,4 +65,5 @@ call('HDEL', j, unpack(gone))
 if #bodies > 0 then
     call('HDEL', p, unpack(bodies))
 end
+-- HERE set_counter
 return answer

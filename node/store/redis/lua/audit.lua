@@ -206,7 +206,11 @@ local function look_at_bodies(cursor)
 end
 
 local function look_at_topic()
-    suspect('', (topic_damage(key, j, bucket .. 't', bucket .. 'a', topic)))
+    local found = topic_damage(key, j, bucket .. 't', bucket .. 'a', topic)
+    if found == NONE and recounted(key, j, bucket .. 'w', topic) then
+        found = WRONG_BYTES
+    end
+    suspect('', found)
     return '0', 1
 end
 
@@ -237,7 +241,7 @@ end)
 if not is_read then
     -- HERE wrong_type
     problem = type(problem) == 'table' and problem.err or tostring(problem) -- Redis 7, and 6
-    local wrong = wrong_type(bucket, 'jpdqvxer', topic) or wrong_type(bucket, 'ta')
+    local wrong = wrong_type(bucket, 'jpdqvxer', topic) or wrong_type(bucket, 'taw')
     return redis.error_reply(wrong and 'DUEQ ' .. wrong or problem)
 end
 

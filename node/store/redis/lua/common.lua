@@ -29,6 +29,7 @@
 --   % 128 >= 64   RULES      behind the header: priority 25-28, max_tries 29-30, backoff 31-40
 --                            (kind, jitter, base 4, cap 4), expires 41-46 (node/store/job.h)
 --   >= 128        HOLDER     behind that: a length in one byte, and the name
+-- Of the delay's first byte, >= 128 is COUNTED: the body counts for its topic's max_bytes, in w.
 -- The body comes last. The stamp of a ready job is its key: MIDDLE + a number of the counter's
 -- for a job that comes last, MIDDLE - number for one that comes first.
 

@@ -18,6 +18,7 @@ local topic = ARGV[1]
 
 local stale, soonest, was_touched = 0, math.huge, false
 local kept, deadlines, gone, bodies, owners = {}, {}, {}, {}, {}
+local counted = 0
 local e, expiring -- only where a job that is done would have expired
 
 for i = 1, #ids do
@@ -49,6 +50,7 @@ for i = 1, #ids do
             if owns(o, value, id, topic) then
                 owners[#owners + 1] = id
             end
+            -- HERE counted
         elseif byte(value) % 64 < 32 then
             soonest = math.min(soonest, start + ttr)
             kept[#kept + 1] = id
@@ -61,6 +63,7 @@ end
 if was_touched and call('HLEN', j) == #gone then
     soonest = now + 5000
 end
+-- HERE counter
 
 call('ZREM', v, '') -- even if Redis is full
 local wait = soonest < math.huge and event(t, topic, soonest) or -1
@@ -77,6 +80,7 @@ end
 if #bodies > 0 then
     call('HDEL', p, unpack(bodies))
 end
+-- HERE set_counter
 if #kept > 0 then
     call('ZADD', v, unpack(deadlines))
     call('HSET', j, unpack(kept))

@@ -101,15 +101,18 @@ if wrong then
     return redis.error_reply('DUEQ ' .. wrong)
 end
 
-local e, expiring, owned = beside(j, topic, 'e'), {}, {}
+local e, expiring, owned, counted = beside(j, topic, 'e'), {}, {}, 0
 for i = 1, #ids do
-    if state ~= DEAD and expires(values[i]) > 0 then
-        expiring[#expiring + 1] = ids[i]
+    local id, value = ids[i], values[i]
+    if state ~= DEAD and expires(value) > 0 then
+        expiring[#expiring + 1] = id
     end
-    if owns(o, values[i], ids[i], topic) then
-        owned[#owned + 1] = ids[i]
+    if owns(o, value, id, topic) then
+        owned[#owned + 1] = id
     end
+    -- HERE counted
 end
+-- HERE counter
 if #expiring > 0 then
     call('ZCARD', e)
 end
@@ -150,6 +153,7 @@ end
 if #owned > 0 then
     call('HDEL', o, unpack(owned))
 end
+-- HERE set_counter
 if is_last then
     call('ZREM', t, topic)
     call('ZREM', a, topic)

@@ -1,15 +1,16 @@
 -- push: a new job, into delayed or ready.
 --
 -- KEYS   j p d r t n a, then u where the push is to be noted. Not named, because a key that is named
---        costs, but made here from the name of j: q and e for a job that has rules, and for a job
---        that is replaced its place and the bucket's o
+--        costs, but made here from the name of j: q and e for a job that has rules, for a job that is
+--        replaced its place and the bucket's o, and where bytes are limited w
 -- ARGV   topic, id ('': make one), body, and packed as '>I5I6I4BBBBI6': delay ms, at ms (0: delay
 --        counts), TTR ms, number of buckets, this bucket, what to do where the id lives (0:
 --        refuse, 1: replace, 2: leave it; and 4 where the ttl counts from when it is due, not from
 --        now), how it is noted (1: say how long u is kept, too; 2: it is a retry; 4: u must be
---        there), its number in the ledger; and behind it, where that is limited, how many jobs the
---        topic may have, as '>I4'; then the first and the last byte of its entry in u. For a job that
---        has rules also those, packed as in a value, with the ttl where `expires` stands.
+--        there), its number in the ledger; and behind it, where one of them is limited, as '>I4I6' how
+--        many jobs the topic may have and how many bytes of bodies (0: any number); then the first and
+--        the last byte of its entry in u. For a job that has rules also those, packed as in a value,
+--        with the ttl where `expires` stands.
 -- answer code, now, wait, due, 1: one with this id lived[, id when it was made here]
 -- USES   now epoch ring
 --
@@ -111,10 +112,36 @@ elseif call('HEXISTS', j, id) == 1 then
     end
 end
 
-if #ARGV[4] >= LIMITS_AT and not old and call('HLEN', j) >= parse('>I4', ARGV[4], LIMITS_AT) then
-    local code = 9 -- TOPIC_FULL
-    -- HERE refuse
-    return {code, now, -1}
+-- The quotas. `mark` is COUNTED where the body will count for max_bytes, and `bytes` what w will say then. Of
+-- an empty topic nothing counts, whatever w says.
+local mark, w, bytes = 0, nil, nil
+if old or #ARGV[4] >= LIMITS_AT then
+    local TOPIC_FULL, TOPIC_FULL_BYTES, COUNTED = 9, 10, 549755813888 -- JOB_COUNTED
+    local value, counted, jobs_max, bytes_max = old, 0, 0, 0
+    if old then
+        -- HERE counted
+    end
+    if #ARGV[4] >= LIMITS_AT then
+        jobs_max, bytes_max = parse('>I4I6', ARGV[4], LIMITS_AT)
+    end
+    local live, code = call('HLEN', j), OK
+    if counted + bytes_max > 0 then
+        w = sub(j, 1, -#topic - 3) .. 'w'
+        bytes = tonumber(call('HGET', w, topic) or nil) or 0
+        bytes = (live > 0 and bytes or 0) - counted
+    end
+    if bytes_max > 0 then
+        mark, bytes = COUNTED, bytes + #body
+    end
+    if jobs_max > 0 and live >= jobs_max and not old then
+        code = TOPIC_FULL
+    elseif bytes_max > 0 and #body > counted and bytes > bytes_max then
+        code = TOPIC_FULL_BYTES
+    end
+    if code ~= OK then
+        -- HERE refuse
+        return {code, now, -1}
+    end
 end
 
 local is_big = #body > BIG_BYTES
@@ -201,7 +228,7 @@ else
 end
 
 local flags = (is_big and 8 or 0) + (rules and 64 or 0)
-local value = pack('>BI2I4I6I6I5', state + flags, 0, ttr, at, stamp, delay)
+local value = pack('>BI2I4I6I6I5', state + flags, 0, ttr, at, stamp, delay + mark)
 if rules then
     value = value .. rules
 end
@@ -216,6 +243,7 @@ if leftovers then
         call(unpack(leftovers[i]))
     end
 end
+-- HERE set_counter
 if u then
     call('SETRANGE', u, ARGV[5], pack('>I6I7I6B', number, made and made * buckets + bucket or 0, at,
         (old and REPLACED or 0) + (wait >= 0 and EVENT or 0)))

@@ -2,8 +2,8 @@
 --
 -- KEYS   j p d r t n a u, as push has them
 -- ARGV   topic, and packed as '>BBBI6': number of buckets, this bucket, 1: say how long u is kept, the
---        number of the first push in the ledger, and perhaps behind it, as in push, how many jobs the
---        topic may have; the first and the last byte of their entries in u; then
+--        number of the first push in the ledger, and perhaps behind it, as in push, what the topic may
+--        have; the first and the last byte of their entries in u; then
 --        for each push id ('': make one), body, and packed as '>I5I6I4' delay ms, at ms (0: delay counts),
 --        TTR ms, and behind it, where it has any, its rules as in a value
 -- answer OK, now, wait, then for each push: code, due, and its id when it was made here, else ''
@@ -20,7 +20,8 @@ local topic = ARGV[1]
 local buckets, bucket, renews, number = parse('>BBBI6', ARGV[2])
 local FIRST, BIG_BYTES, IDS_TRIED, DELAY_MAX = 5, 1024, 1000, 3650 * 86400000
 local KEEP_MS = '3600000' -- PUSH_LEDGER_KEEP_MS
-local LIMITS_AT, UNKNOWN, TOPIC_FULL, EVENT = 10, 8, 9, 2
+local LIMITS_AT, UNKNOWN, TOPIC_FULL, TOPIC_FULL_BYTES, EVENT = 10, 8, 9, 10, 2
+local COUNTED = 549755813888 -- JOB_COUNTED
 
 local ids, makes = {}, false
 for i = FIRST, #ARGV, 3 do
@@ -32,9 +33,20 @@ local noted = call('GETRANGE', u, ARGV[3], ARGV[4])
 noted = noted .. string.rep('\0', count * ENTRY_BYTES - #noted)
 local living = call('HMGET', j, unpack(ids))
 
-local room = math.huge -- so many more jobs may come
+-- So many more jobs and bytes may come; `mark` and `bytes` are as in push.
+local room, bytes_room, mark, w, bytes = math.huge, math.huge, 0, nil, nil
 if #ARGV[2] >= LIMITS_AT then
-    room = parse('>I4', ARGV[2], LIMITS_AT) - call('HLEN', j)
+    local jobs_max, bytes_max = parse('>I4I6', ARGV[2], LIMITS_AT)
+    local live = call('HLEN', j)
+    if jobs_max > 0 then
+        room = jobs_max - live
+    end
+    if bytes_max > 0 then
+        w = sub(j, 1, -#topic - 3) .. 'w'
+        bytes = tonumber(call('HGET', w, topic) or nil) or 0
+        bytes = live > 0 and bytes or 0
+        mark, bytes_room = COUNTED, bytes_max - bytes
+    end
 end
 
 -- Each push's code and due time; where an id is made here, the numbers run on from `last`.
@@ -42,7 +54,7 @@ local last = makes and tonumber(call('GET', n)) or 0
 local codes, dues, delays, stamps, made, seen = {}, {}, {}, {}, {}, {}
 local soonest, ready, done, big = math.huge, 0, 0, false
 for i = 1, count do
-    local packed, id = ARGV[FIRST + 3 * i - 1], ids[i]
+    local packed, id, length = ARGV[FIRST + 3 * i - 1], ids[i], #ARGV[FIRST + 3 * i - 2]
     local delay, at = parse('>I5I6', packed)
     if at ~= 0 then
         delay = math.max(0, at - now)
@@ -58,6 +70,8 @@ for i = 1, count do
         code = DUPLICATE
     elseif done >= room then
         code = TOPIC_FULL
+    elseif length > bytes_room and length > 0 then
+        code = TOPIC_FULL_BYTES
     elseif id == '' then
         last = math.max(last, (now - EPOCH_MS) * NUMBERS_PER_MS - 1)
         local most = last + IDS_TRIED
@@ -72,7 +86,8 @@ for i = 1, count do
     end
     if code == OK then
         seen[id], done = true, done + 1
-        big = big or #ARGV[FIRST + 3 * i - 2] > BIG_BYTES
+        big = big or length > BIG_BYTES
+        bytes_room, bytes = bytes_room - length, bytes and bytes + length
         if at > now then
             soonest = math.min(soonest, at)
         else
@@ -126,7 +141,7 @@ for i = 1, count do
         end
         values[#values + 1] = id
         values[#values + 1] = pack('>BI2', state + (is_big and 8 or 0) + (rules ~= '' and 64 or 0), 0)
-            .. sub(packed, 12, 15) .. pack('>I6I6I5', at, stamp, delays[i]) .. rules .. (is_big and '' or body)
+            .. sub(packed, 12, 15) .. pack('>I6I6I5', at, stamp, delays[i] + mark) .. rules .. (is_big and '' or body)
         if is_big then
             bodies[#bodies + 1] = id
             bodies[#bodies + 1] = body
@@ -147,6 +162,7 @@ if #bodies > 0 then
 end
 if #values > 0 then
     call('HSET', j, unpack(values))
+    -- HERE set_counter
 end
 if done > 0 then
     call('SETRANGE', u, ARGV[3], table.concat(notes))

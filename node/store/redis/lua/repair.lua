@@ -25,6 +25,11 @@ local t, a, n, o = bucket .. 't', bucket .. 'a', bucket .. 'n', bucket .. 'o'
 
 if id == '' then
     local damage, first = topic_damage(key, j, t, a, topic)
+    local w = bucket .. 'w'
+    local bytes = recounted(key, j, w, topic)
+    if damage == NONE and bytes then
+        damage = WRONG_BYTES
+    end
     local wait, has_jobs = -1, call('HLEN', j) > 0
     calls_scan = calls_scan and has_jobs
     if calls_scan then
@@ -38,6 +43,7 @@ if id == '' then
         if has_jobs then
             call('ZADD', a, '0', topic)
         end
+        -- HERE set_counter
     end
     return {OK, now, wait, damage}
 end

@@ -212,6 +212,11 @@ local function read_the_rest(plan)
         if #more.bodies > 0 then
             call('HLEN', bucket .. 'p:' .. plan.topic)
         end
+        if more.counted > 0 then
+            local j, topic, counted = plan.j, plan.topic, more.counted
+            -- HERE counter
+            more.bytes_left = bytes
+        end
         if #more.unranked > 0 then
             call('ZCARD', plan.q)
         end
@@ -306,7 +311,7 @@ for _, topic in ipairs(topics) do
     local is_read, plan = pcall(plan_for, topic)
     if not is_read then
         -- HERE wrong_type
-        local wrong = wrong_type(bucket, 'jpdqvxer', topic) or wrong_type(bucket, 'ao')
+        local wrong = wrong_type(bucket, 'jpdqvxer', topic) or wrong_type(bucket, 'aow')
         if not wrong then
             error(plan, 0)
         end

@@ -12,9 +12,9 @@
 
 /* The codes of lua/common.lua. */
 static const enum status codes[] = {
-    STATUS_OK,        STATUS_DUPLICATE,    STATUS_NOT_FOUND,   STATUS_NOT_RESERVED,
-    STATUS_NOT_OWNER, STATUS_OUT_OF_RANGE, STATUS_WRONG_STATE, STATUS_FENCED,
-    STATUS_UNKNOWN,   STATUS_TOPIC_FULL,
+    STATUS_OK,        STATUS_DUPLICATE,    STATUS_NOT_FOUND,        STATUS_NOT_RESERVED,
+    STATUS_NOT_OWNER, STATUS_OUT_OF_RANGE, STATUS_WRONG_STATE,      STATUS_FENCED,
+    STATUS_UNKNOWN,   STATUS_TOPIC_FULL,   STATUS_TOPIC_FULL_BYTES,
 };
 
 #define CODES (sizeof(codes) / sizeof(*codes))
@@ -22,7 +22,8 @@ static const enum status codes[] = {
 /* No other script than those of pushes has them. */
 static bool is_of_pushes(enum status status)
 {
-    return status == STATUS_UNKNOWN || status == STATUS_TOPIC_FULL;
+    return status == STATUS_UNKNOWN || status == STATUS_TOPIC_FULL ||
+           status == STATUS_TOPIC_FULL_BYTES;
 }
 
 /* ---- whole answers ---- */

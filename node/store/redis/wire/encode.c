@@ -70,8 +70,10 @@ static void add_entries(struct script_call *call, const struct push_note *note, 
 /* What the topic may have; of most topics nothing is limited, and nothing packed. */
 static void pack_limits(struct script_call *call, const struct op *op)
 {
-    if (op->in.push.jobs_max)
-        call_pack(call, 4, op->in.push.jobs_max);
+    if (!op->in.push.jobs_max && !op->in.push.bytes_max)
+        return;
+    call_pack(call, 4, op->in.push.jobs_max);
+    call_pack(call, 6, op->in.push.bytes_max);
 }
 
 /* The arguments of OP_PUSH, with the ledger's note. */

@@ -95,7 +95,7 @@ end
 -- PART damage
 -- What an audit finds and a repair mends: enum damage (node/store/op.h).
 local NONE, NO_PLACE, TWO_PLACES, NO_JOB, WRONG_TIME, NO_BODY, NO_VALUE = 0, 1, 2, 3, 4, 5, 6
-local NO_EXPIRY, NOT_LISTED, NO_EVENT = 7, 8, 9
+local NO_EXPIRY, NOT_LISTED, NO_EVENT, WRONG_BYTES = 7, 8, 9, 10
 local PLACES = {[DELAYED] = 'd', [RESERVED] = 'v', [DEAD] = 'x'}
 
 -- The expiry that e should have for the job; 0: none.
@@ -119,6 +119,24 @@ local function topic_damage(key, j, t, a, topic)
     return not is_listed and NOT_LISTED or is_late and NO_EVENT or NONE, first
 end
 
+-- What w should say of the topic, counted anew; nil: it is right, or there are too many jobs to
+-- count them in one call.   (needs is_ours)
+local function recounted(key, j, w, topic)
+    local COUNT_MAX = 500
+    local told, counted, p = call('HGET', w, topic), 0, key.p
+    if not told or call('HLEN', j) > COUNT_MAX then
+        return nil
+    end
+    local all = call('HRANDFIELD', j, COUNT_MAX, 'WITHVALUES') -- each of them once
+    for i = 1, #all, 2 do
+        local id, value = all[i], all[i + 1]
+        if is_ours(value) then
+            -- HERE counted
+        end
+    end
+    return counted ~= tonumber(told) and counted or nil
+end
+
 -- PART owns
 -- Does o name this topic as the owner of the id? (Ids are unique within a topic only.)
 local function owns(o, value, id, topic)
@@ -129,13 +147,44 @@ local function owns(o, value, id, topic)
 end
 
 -- PART belongings
--- What a job has beside its place: a body in p, an entry in o. Read before the first write; for
+-- What a job has beside its place: a body in p, an entry in o, bytes that count in w. Read before the first write; for
 -- forget.   (needs owns)
 local is_big = byte(value) % 16 >= 8
 if is_big then
     call('HLEN', p)
 end
 local is_owner = owns(o, value, id, topic)
+local counted = 0
+-- HERE counted
+-- HERE counter
+
+-- PART counted
+-- Adds the bytes of a job's body to `counted`, if they count for its topic's max_bytes. Before the
+-- first write.
+if (byte(value, 20) or 0) >= 128 then
+    if byte(value) % 16 >= 8 then
+        counted = counted + call('HSTRLEN', p, id)
+    else
+        -- HERE body_from
+        counted = counted + #value - body_from(value) + 1
+    end
+end
+
+-- PART counter
+-- What the topic's counter in w will say when the bytes of `counted` are gone; nil: it stays as it
+-- is. Before the first write.
+local w, bytes
+if counted > 0 then
+    w = sub(j, 1, -#topic - 3) .. 'w'
+    bytes = (tonumber(call('HGET', w, topic) or nil) or 0) - counted
+end
+
+-- PART set_counter
+if bytes and bytes > 0 then
+    call('HSET', w, topic, format('%d', bytes))
+elseif bytes then
+    call('HDEL', w, topic)
+end
 
 -- PART forget
 -- The job goes, after its entry in its place; `e` where it has a ttl.
@@ -149,6 +198,7 @@ call('HDEL', j, id)
 if is_big then
     call('HDEL', p, id)
 end
+-- HERE set_counter
 
 -- PART die
 -- One job dies. x has been read, and e where the job expires. The caller takes the job out of

@@ -16,8 +16,8 @@ local function more_of(plan)
     if not plan.more then
         plan.more = {gone = {}, gone_count = 0, dying = {}, changed = {}, unwatched = {},
             undelayed = {}, unreserved = {}, unranked = {}, resting = {}, pruned = {}, bodies = {},
-            owned = {}, lines = {}, tries_died = 0, expired_died = 0, leaves_tombstones = false,
-            clearing = false}
+            owned = {}, counted = 0, bytes_left = false, lines = {}, tries_died = 0, expired_died = 0,
+            leaves_tombstones = false, clearing = false}
     end
     return plan.more
 end
@@ -174,7 +174,7 @@ end
 
 -- The first `count` of x are deleted.
 local function plan_deleted(plan, x, o, count)
-    local more = more_of(plan)
+    local more, p, counted = more_of(plan), bucket .. 'p:' .. plan.topic, 0
     local ids = call('ZRANGE', x, 0, count - 1)
     local values = call('HMGET', plan.j, unpack(ids))
     for i = 1, count do
@@ -189,8 +189,9 @@ local function plan_deleted(plan, x, o, count)
         if owns(o, value, id, plan.topic) then
             more.owned[#more.owned + 1] = id
         end
+        -- HERE counted
     end
-    more.pruned, plan.left = ids, plan.left - count
+    more.pruned, plan.left, more.counted = ids, plan.left - count, counted
 end
 
 local function plan_pruning(plan, x, o)
@@ -242,6 +243,8 @@ local function remove_more(plan, more)
     write('HDEL', plan.j, more.pruned)
     write('HDEL', bucket .. 'p:' .. plan.topic, more.bodies)
     write('HDEL', o, more.owned)
+    local w, bytes, topic = bucket .. 'w', more.bytes_left, plan.topic
+    -- HERE set_counter
 end
 
 local function end_pause(topic, row)

@@ -55,7 +55,7 @@ end
 -- Names the key of a wrong type after a read has failed: among the bucket's keys, and the
 -- topic's where one is named; nil: none is wrong.
 local function wrong_type(bucket, letters, topic)
-    local TYPES = {t = 'zset', n = 'string', a = 'zset', c = 'hash', h = 'stream', o = 'hash', f = 'string',
+    local TYPES = {t = 'zset', n = 'string', a = 'zset', c = 'hash', w = 'hash', h = 'stream', o = 'hash', f = 'string',
         j = 'hash', p = 'hash', d = 'zset', q = 'zset', v = 'zset', x = 'zset', e = 'zset', r = 'list'}
     for letter in string.gmatch(letters, '.') do
         local key = bucket .. letter .. (topic and ':' .. topic or '')

@@ -254,9 +254,13 @@ static void puts_what_its_topic_may_have_behind_a_pushs_numbers(void **state)
     op.in.push.rules = rules_default;
     op.in.push.jobs_max = 0x01020304;
     script_encode_push(&call, &keys, &op, &note, sha);
-    assert_true(bytes_equal(bytes_of(arg(14).at + 25, arg(14).len - 25), BYTES("\1\2\3\4")));
+    assert_true(bytes_equal(bytes_of(arg(14).at + 25, arg(14).len - 25),
+                            BYTES("\1\2\3\4\0\0\0\0\0\0")));
+    op.in.push.jobs_max = 0;
+    op.in.push.bytes_max = 0x010203040506;
     script_encode_many(&call, &keys, ops, 2, &note, sha);
-    assert_true(bytes_equal(bytes_of(arg(12).at + 9, arg(12).len - 9), BYTES("\1\2\3\4")));
+    assert_true(
+        bytes_equal(bytes_of(arg(12).at + 9, arg(12).len - 9), BYTES("\0\0\0\0\1\2\3\4\5\6")));
 }
 
 static void packs_acknowledgements_that_travel_together(void **state)
