@@ -42,6 +42,9 @@ static void want_long_secrets(struct conf_draft *d)
                        *conf->ha.secret_file ? "ha.secret_file" : "ha.secret");
     want_a_long_secret(d, conf->ha.secret_old,
                        *conf->ha.secret_old_file ? "ha.secret_old_file" : "ha.secret_old");
+    if (*conf->ha.secret_old && !strcmp(conf->ha.secret_old, conf->ha.secret))
+        check_complain(d, *conf->ha.secret_old_file ? "ha.secret_old_file" : "ha.secret_old",
+                       "is ha.secret, too: it is for the one before");
 }
 
 static void want_a_secret(struct conf_draft *d)

@@ -78,7 +78,8 @@ static bool is_plain_next(const struct peer_dial *d)
 /* Learns from the end of an attempt how to speak in the next one. */
 static void learn(struct peer_dial *d, enum peer_end how)
 {
-    d->has_hung_up = how == PEER_END_NO_TLS;
+    if (how != PEER_END_REFUSED && how != PEER_END_FAILED) /* these say nothing of TLS */
+        d->has_hung_up = how == PEER_END_NO_TLS;
     d->strange_ends = how == PEER_END_STRANGE ? d->strange_ends + 1 : 0;
     if (d->strange_ends && d->self->secrets[1])
         d->secret = !d->secret;

@@ -89,7 +89,7 @@ static int on_find(SSL *ssl, const unsigned char *id, size_t id_len, SSL_SESSION
     const struct peer_tls *t = SSL_get_app_data(ssl);
 
     *session = NULL;
-    for (unsigned i = 0; i < t->keys->count; i++)
+    for (unsigned i = 0; i < t->keys->count && !*session; i++)
         if (id_len == ID_CHARS && !memcmp(t->keys->keys[i].id, id, ID_CHARS))
             *session = session_of(ssl, &t->keys->keys[i]);
     return 1;
@@ -106,6 +106,8 @@ static SSL_CTX *context_new(void)
 {
     SSL_CTX *c = SSL_CTX_new(TLS_method());
 
+    if (c)
+        SSL_CTX_set_security_level(c, 2);
     if (!c || !SSL_CTX_set_min_proto_version(c, TLS1_3_VERSION) ||
         !SSL_CTX_set_max_proto_version(c, TLS1_3_VERSION) ||
         !SSL_CTX_set_ciphersuites(c, "TLS_AES_128_GCM_SHA256") || !set_groups(c) ||

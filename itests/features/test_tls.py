@@ -383,3 +383,46 @@ def test_dev_makes_certificates_for_a_trial(tmp_path):
                           check=True)
     assert f"certificate: {tmp_path}/here/server.pem" in done.stdout
     assert "curl --cacert" in done.stdout
+
+
+class InHand:
+    """A TLS client whose bytes for the wire are at hand, to be sent in parts."""
+
+    def __init__(self, port, context):
+        self.socket = socket.create_connection(("127.0.0.1", port), 30)
+        self._into, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._into, self._out, server_hostname="localhost")
+        self._until_done(self._tls.do_handshake)
+        self.socket.sendall(self._out.read())
+
+    def _until_done(self, call):
+        while True:
+            try:
+                return call()
+            except ssl.SSLWantReadError:
+                self.socket.sendall(self._out.read())
+                self._into.write(self.socket.recv(65536))
+
+    def encrypted(self, data):
+        self._tls.write(data)
+        return self._out.read()
+
+    def read(self):
+        return self._until_done(lambda: self._tls.read(65536))
+
+
+def test_one_clients_bad_record_is_nothing_to_the_others(secure):
+    """The library's errors are in one queue for all; nobody reads it at the default log level."""
+    body = json.dumps({"id": "1", "body": "x" * 9000}).encode()
+    honest = InHand(secure.http_port, secure.context)
+    head = f"POST /v1/topics/t/jobs HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body)}\r\n\r\n"
+    wire = honest.encrypted(head.encode() + body)
+    for port in (secure.http_port, secure.gmq_port):
+        bad = InHand(port, secure.context)
+        bad.socket.sendall(b"\x17\x03\x03\x00\x20" + bytes(32))  # a record that nobody encrypted
+        wait_until(lambda bad=bad: _is_ended(bad.socket), "the node has ended it")
+        honest.socket.sendall(wire[:3000])
+        wire = wire[3000:]
+        RawHttp(secure.http_port, context=secure.context).close()
+    honest.socket.sendall(wire)
+    assert honest.read().startswith(b"HTTP/1.1 201 ")

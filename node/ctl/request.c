@@ -164,8 +164,10 @@ static size_t on_body(char *at, size_t size, size_t count, void *arg)
 /* A file that cannot be read is told of when libcurl needs it. */
 static void set_up_tls(CURL *curl, const struct ctl_tls *tls)
 {
-    if (tls->ca)
+    if (tls->ca) {
         SET(curl, CURLOPT_CAINFO, tls->ca);
+        SET(curl, CURLOPT_CAPATH, NULL); /* these and no others */
+    }
     if (tls->cert)
         SET(curl, CURLOPT_SSLCERT, tls->cert);
     if (tls->key)

@@ -296,13 +296,16 @@ static bool is_mute(const struct tls_session *s)
 bool connection_end_tls(struct connection *c)
 {
     struct tls_session *s = c->tls;
+    bool is_waiting;
     int result;
 
     if (!s || is_mute(s))
         return true;
-    result = SSL_shutdown(s->ssl);
     ERR_clear_error();
-    return result >= 0 || SSL_get_error(s->ssl, result) != SSL_ERROR_WANT_WRITE;
+    result = SSL_shutdown(s->ssl);
+    is_waiting = result < 0 && SSL_get_error(s->ssl, result) == SSL_ERROR_WANT_WRITE;
+    ERR_clear_error();
+    return !is_waiting;
 }
 
 void connection_fini_tls(struct connection *c)
@@ -368,7 +371,7 @@ static size_t hello_bytes(const unsigned char *head, size_t len)
         return RECORD_HEAD_BYTES + 4;
     record_bytes = number_at(head + 3, 2);
     if (record_bytes > RECORD_MAX_BYTES ||
-        (head[RECORD_HEAD_BYTES] == TYPE_HELLO &&
+        (record_bytes >= 4 && head[RECORD_HEAD_BYTES] == TYPE_HELLO &&
          number_at(head + RECORD_HEAD_BYTES + 1, 3) > HELLO_MAX_BYTES))
         return 0;
     return RECORD_HEAD_BYTES + record_bytes;
@@ -463,13 +466,15 @@ static void refuse_plain(struct connection *c)
     connection_wind_up(c, "it speaks plain where TLS is required");
 }
 
-/* By the first byte; an end or an error is found by the next read. False: the connection is
- * ending. */
+/* By the first byte; an end or an error is found by the next read. False: there is nothing to
+ * read, or the connection is ending. */
 static bool decide(struct connection *c)
 {
     char first;
     ssize_t n = recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
 
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return false; /* it was no byte that may be read yet */
     c->is_undecided = false;
     if (n == 1 && first == TYPE_HANDSHAKE && has_certificate(&c->kind->tls)) {
         c->tls = session_new(c);
@@ -608,6 +613,18 @@ static void watch_record(struct tls_session *s, bool is_new)
     }
 }
 
+/* Takes what the library has against it, also where nobody wants to read that: the library
+ * keeps errors in one queue for all sessions. */
+static enum tls_progress break_off(const struct tls_session *s)
+{
+    const char *why = tls_take_reason();
+
+    LOG_DEBUG(s->connection->kind->name, "connection %llu: TLS broke: %s",
+              (unsigned long long)s->connection->number,
+              is_pestered(s) ? "it asks for new keys all the time" : why);
+    return TLS_BROKEN;
+}
+
 /* One record after the other. The library takes of the wire no more than a record, so where
  * nothing is left behind one, nothing is in the library. */
 static enum tls_progress decrypt(struct tls_session *s, char *to, size_t room, size_t *len)
@@ -615,6 +632,7 @@ static enum tls_progress decrypt(struct tls_session *s, char *to, size_t room, s
     size_t n;
     int error;
 
+    ERR_clear_error(); /* SSL_get_error() looks at the queue, too */
     while (SSL_read_ex(s->ssl, to + *len, room - *len, &n) == 1) {
         *len += n;
         if (s->arrived.len == 0) {
@@ -629,10 +647,7 @@ static enum tls_progress decrypt(struct tls_session *s, char *to, size_t room, s
     }
     if (error == SSL_ERROR_ZERO_RETURN)
         return TLS_ENDED;
-    LOG_DEBUG(s->connection->kind->name, "connection %llu: TLS broke: %s",
-              (unsigned long long)s->connection->number,
-              is_pestered(s) ? "it asks for new keys all the time" : tls_take_reason());
-    return TLS_BROKEN;
+    return break_off(s);
 }
 
 /* What a handshake has not used is for later: it must write first. */
@@ -742,6 +757,7 @@ ssize_t connection_write_tls(struct connection *c, struct bytes bytes)
     struct tls_session *s = c->tls;
     size_t done = 0, n;
 
+    ERR_clear_error();
     while (done < bytes.len) {
         size_t len = bytes.len - done;
 
