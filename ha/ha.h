@@ -58,8 +58,9 @@
 
 enum ha_on_loss { HA_STOP, HA_FAILSAFE };
 
-#define HA_NODE_MAX    64
-#define HA_VERSION_MAX 32
+#define HA_NODE_MAX      64
+#define HA_VERSION_MAX   32
+#define HA_ABILITIES_MAX 64
 
 struct ha;
 
@@ -75,6 +76,7 @@ struct ha_options {
     const char *node;              /* unique in the cluster */
     const char *root;              /* path of the cluster's znodes: "/dueq/main" */
     const char *version;           /* of this program */
+    const char *abilities;         /* words with a space between, see ha_ability(); or NULL */
     const char *gmq, *http, *peer; /* addresses for other nodes and for people; "" : off */
     uint64_t incarnation;          /* of the warden: a worker's restart is no duplicate id */
     int64_t session_ms;            /* T, as asked of the servers */
@@ -192,6 +194,7 @@ void ha_command(struct ha *ha, struct ha_command *command);
 struct ha_node {
     char name[HA_NODE_MAX + 1];
     char version[HA_VERSION_MAX + 1];
+    char abilities[HA_ABILITIES_MAX + 1];
     char gmq[PEER_ADDR_MAX + 1], http[PEER_ADDR_MAX + 1], peer[PEER_ADDR_MAX + 1];
     unsigned priority;
     bool no_failover;
@@ -260,5 +263,16 @@ struct ha_status {
 };
 
 void ha_status(const struct ha *ha, struct ha_status *status);
+
+/* Programs of different versions work side by side, and what one of them says to clients, all
+ * must understand. So each node tells what it is able to do, in words, which older ones skip.
+ *
+ *   ALL       every other node that is here, and every member, says this word
+ *   SOME      a node that is here does not: it is of an older version
+ *   UNKNOWN   neither is known: this node has just come, or a member was not seen since
+ */
+enum ha_ability { HA_ABILITY_ALL, HA_ABILITY_SOME, HA_ABILITY_UNKNOWN };
+
+enum ha_ability ha_ability(const struct ha *ha, const char *word);
 
 #endif

@@ -179,6 +179,8 @@ void membership_print(const struct membership *m, uint64_t beat, struct buf *tex
     buf_clear(text);
     record_add(text, "node", o->node);
     record_add(text, "version", o->version);
+    if (o->abilities)
+        record_add(text, "abilities", o->abilities);
     record_add(text, "http", o->http);
     record_add(text, "gmq", o->gmq);
     record_add(text, "peer", o->peer);

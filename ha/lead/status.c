@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "ha/rule/record.h"
 #include "ha/state.h"
 
 #define UNLISTED_MAX_TS 3 /* in T; a leader adds a new node within one T */
@@ -284,6 +285,50 @@ void ha_status(const struct ha *ha, struct ha_status *s)
     show_leader(ha, s);
     s->nodes = ha->nodes_shown;
     s->node_count = show_nodes(ha);
+}
+
+/* ---- ha_ability() ---- */
+
+static bool has_word(const char *text, const char *word)
+{
+    struct bytes words = bytes_of_text(text), next;
+
+    while (record_word(&words, &next)) {
+        if (bytes_equal(next, bytes_of_text(word)))
+            return true;
+    }
+    return false;
+}
+
+/* A node that has gone may come back as another version: only one that is here is known not to
+ * be able. */
+static enum ha_ability ability_of(const struct view_node *n, const char *word)
+{
+    if (!n || !n->znode.is_known)
+        return HA_ABILITY_UNKNOWN;
+    if (has_word(n->node.abilities, word))
+        return HA_ABILITY_ALL;
+    return n->node.is_here ? HA_ABILITY_SOME : HA_ABILITY_UNKNOWN;
+}
+
+enum ha_ability ha_ability(const struct ha *ha, const char *word)
+{
+    const struct view *v = &ha->view;
+    bool is_known = v->items[VIEW_MEMBERS].is_known && v->list.is_known;
+
+    VIEW_EACH_NODE (n, v) {
+        enum ha_ability of_node = ability_of(n, word);
+
+        if (of_node == HA_ABILITY_SOME)
+            return HA_ABILITY_SOME;
+        if (of_node == HA_ABILITY_UNKNOWN && (n->is_listed || n->node.is_here))
+            is_known = false;
+    }
+    for (unsigned i = 0; i < v->member_count; i++) {
+        if (ability_of(view_find(v, v->members[i]), word) == HA_ABILITY_UNKNOWN)
+            is_known = false;
+    }
+    return is_known ? HA_ABILITY_ALL : HA_ABILITY_UNKNOWN;
 }
 
 /* ---- the history of the lead ----

@@ -98,6 +98,7 @@ static void view_parse_node(struct view_node *n, struct bytes text)
 
     snprintf(node.name, sizeof(node.name), "%s", n->node.name);
     (void)record_get_text(text, "version", node.version, sizeof(node.version));
+    (void)record_get_text(text, "abilities", node.abilities, sizeof(node.abilities));
     (void)record_get_text(text, "gmq", node.gmq, sizeof(node.gmq));
     (void)record_get_text(text, "http", node.http, sizeof(node.http));
     (void)record_get_text(text, "peer", node.peer, sizeof(node.peer));

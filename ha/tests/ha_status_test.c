@@ -215,6 +215,87 @@ static void what_a_leader_said_counts_no_more_when_it_goes_on(void **state)
     assert_newest_is("timed_out");
 }
 
+/* ---- what all nodes are able to do ---- */
+
+static bool first_knows_all(void)
+{
+    return ha_ability(nodes[0].ha, "c") == HA_ABILITY_SOME && status_of(0).node_count == NODES;
+}
+
+static void start_all_able(void)
+{
+    for (unsigned i = 0; i < NODES; i++) {
+        nodes[i].options.abilities = "ab b";
+        node_start(i);
+    }
+    await(first_knows_all, 3 * T);
+    run(2 * T);
+    name_the_roles();
+}
+
+static void an_ability_is_a_word_that_every_node_says(void **state)
+{
+    start_all_able();
+    for (unsigned i = 0; i < NODES; i++) {
+        assert_int_equal(ha_ability(nodes[i].ha, "b"), HA_ABILITY_ALL);
+        assert_int_equal(ha_ability(nodes[i].ha, "ab"), HA_ABILITY_ALL);
+        assert_int_equal(ha_ability(nodes[i].ha, "a"), HA_ABILITY_SOME);
+    }
+}
+
+static bool older_is_here(void)
+{
+    return ha_ability(nodes[old].ha, "b") == HA_ABILITY_SOME;
+}
+
+static bool older_has_gone(void)
+{
+    return ha_ability(nodes[old].ha, "b") != HA_ABILITY_SOME;
+}
+
+static bool newer_is_here(void)
+{
+    return ha_ability(nodes[old].ha, "b") == HA_ABILITY_ALL;
+}
+
+/* A node that was able stays so while it is away; one that was not may come as either. */
+static void a_node_of_an_older_version_is_known_while_it_is_here(void **state)
+{
+    start_all_able();
+    node_kill(third);
+    run(2 * T);
+    assert_int_equal(ha_ability(nodes[old].ha, "b"), HA_ABILITY_ALL);
+    nodes[third].options.abilities = NULL;
+    node_start(third);
+    await(older_is_here, 2 * T);
+    node_kill(third);
+    await(older_has_gone, 3 * T);
+    assert_int_equal(ha_ability(nodes[old].ha, "b"), HA_ABILITY_UNKNOWN);
+    nodes[third].options.abilities = "b";
+    node_start(third);
+    await(newer_is_here, 2 * T);
+}
+
+static void a_member_that_was_never_seen_may_be_of_an_older_version(void **state)
+{
+    nodes[0].options.abilities = nodes[1].options.abilities = "b";
+    node_start(0);
+    await(is_led, 3 * T);
+    node_start(1);
+    node_start(2);
+    run(2 * T);
+    node_kill(2);
+    node_kill(0);
+    run(3 * T);
+    node_start(0);
+    assert_int_equal(ha_ability(nodes[0].ha, "b"), HA_ABILITY_UNKNOWN);
+    run(2 * T);
+    assert_int_equal(ha_ability(nodes[0].ha, "b"), HA_ABILITY_UNKNOWN);
+    assert_int_equal(command(1, HA_FORGET, nodes[2].name), STATUS_OK);
+    run(T);
+    assert_int_equal(ha_ability(nodes[0].ha, "b"), HA_ABILITY_ALL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +313,9 @@ int main(void)
         ON_THREE(one_without_its_redis_says_so),
         ON_THREE(one_that_is_fenced_says_so),
         ON_THREE(what_a_leader_said_counts_no_more_when_it_goes_on),
+        ON_WORLD(an_ability_is_a_word_that_every_node_says),
+        ON_WORLD(a_node_of_an_older_version_is_known_while_it_is_here),
+        ON_WORLD(a_member_that_was_never_seen_may_be_of_an_older_version),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
