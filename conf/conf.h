@@ -138,6 +138,8 @@ enum conf_ha_mode { HA_MODE_STANDALONE, HA_MODE_STANDBY, HA_MODE_CLUSTER };
 enum conf_ha_tls { HA_TLS_OFF, HA_TLS_OPTIONAL, HA_TLS_REQUIRED };
 enum conf_ha_on_loss { HA_ON_LOSS_STOP, HA_ON_LOSS_FAILSAFE };
 
+enum conf_lease_check { LEASE_CHECK_OFF, LEASE_CHECK_AUTO, LEASE_CHECK_REQUIRE };
+
 enum conf_appendfsync { APPENDFSYNC_ALWAYS, APPENDFSYNC_EVERYSEC };
 
 /* Texts are never NULL and belong to the conf. dueq.yaml explains each key. */
@@ -216,6 +218,7 @@ struct conf {
         int64_t lock_ms;
         unsigned audit_rate; /* jobs a second; 0: off */
         size_t history_bytes;
+        enum conf_lease_check lease_check;
     } queue;
     struct conf_topics topics;
     struct {

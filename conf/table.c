@@ -22,6 +22,7 @@ static const char *const tls_words[] = {"off", "optional", "required", NULL};
 static const char *const on_loss_words[] = {"stop", "failsafe", NULL};
 static const char *const appendfsync_words[] = {"always", "everysec", NULL};
 static const char *const tls_client_words[] = {"optional", "required", NULL};
+static const char *const lease_check_words[] = {"off", "auto", "require", NULL};
 static const char *const backoff_words[] = {"none", "fixed", "exponential", NULL};
 
 /* clang-format off */
@@ -154,6 +155,8 @@ const struct conf_key conf_keys[] = {
      .is_reloadable = true, .help = "jobs the reconciler looks at a second; 0: it is off"},
     {"queue.history_bytes", &kind_size, AT(queue.history_bytes), "1MiB", KIB(64), MIB(1024),
      .is_reloadable = true, .help = "what a bucket keeps of its topics' histories"},
+    {"queue.lease_check", &kind_word, AT(queue.lease_check), "auto", .words = lease_check_words,
+     .is_reloadable = true, .help = "leases that cannot be guessed; require: no others are taken"},
 
     {"ha.mode", &kind_word, AT(ha.mode), "standalone", .words = mode_words,
      .help = "standby: of several nodes one leads and scans; cluster: all scan"},

@@ -165,6 +165,22 @@ static void lead(struct node_lead *l, const struct token *token)
     queue_lead(l->options.queue, &leader);
 }
 
+/* ---- what the nodes can read ---- */
+
+#define LEASE_CHECK "lease_check" /* an ability: reads leases with their check */
+
+static enum lease_readers read_lease_readers(void *arg)
+{
+    static const enum lease_readers readers[] = {
+        [HA_ABILITY_ALL] = LEASE_READERS_ALL,
+        [HA_ABILITY_SOME] = LEASE_READERS_SOME,
+        [HA_ABILITY_UNKNOWN] = LEASE_READERS_UNKNOWN,
+    };
+    struct node_lead *l = arg;
+
+    return readers[ha_ability(l->ha, LEASE_CHECK)];
+}
+
 /* ---- what ha says ---- */
 
 /* The journal comes first: from that line on the node may act no more. */
@@ -244,6 +260,7 @@ static void join_parts(struct node_lead *l)
         .node = conf->node.id,
         .root = l->root,
         .version = build_info()->full,
+        .abilities = LEASE_CHECK,
         .gmq = buf_text(&l->gmq),
         .http = buf_text(&l->http),
         .peer = buf_text(&l->peer),
@@ -266,6 +283,7 @@ static void join_parts(struct node_lead *l)
     l->zookeeper = zk_coordinator_new(&zk, l->options.loop);
     l->peers = peer_link_new(&link, l->options.loop);
     l->ha = ha_new(&options, l->zookeeper, l->peers, &l->options.loop->timers);
+    queue_ask_lease_readers(l->options.queue, read_lease_readers, l);
 }
 
 #define GOOD_BYE_MS 500 /* for ZooKeeper to confirm that the session is over */

@@ -121,6 +121,7 @@ struct queue_options wiring_queue_options(const struct conf *conf,
         .rule_count = rules->count,
         .history_bytes = (int64_t)conf->queue.history_bytes,
         .audit_rate = conf->queue.audit_rate,
+        .lease_check = (enum queue_lease_check)conf->queue.lease_check,
     };
 }
 

@@ -65,6 +65,43 @@ void core_carry(struct core *core, struct op *pop)
     core->in_flight++;
 }
 
+struct early_read {
+    struct op read;
+    struct op *op; /* the one behind it */
+    void (*send)(void *arg, struct op *op);
+    void *arg;
+};
+
+static void on_read_early(struct op *op)
+{
+    struct core *core = op->core;
+    struct early_read early = *CONTAINER_OF(op, struct early_read, read);
+
+    free(CONTAINER_OF(op, struct early_read, read));
+    early.op->ahead = NULL;
+    if (early.read.status == STATUS_OK)
+        early.send(early.arg, early.op);
+    else
+        core_refuse(core, early.op, early.read.status);
+}
+
+void core_send_after_read(struct core *core, struct op *op,
+                          void (*send)(void *arg, struct op *op), void *arg)
+{
+    struct early_read *early = must(calloc(1, sizeof(*early)));
+
+    early->op = op;
+    early->send = send;
+    early->arg = arg;
+    early->read = (struct op){.verb = OP_SETTINGS,
+                              .on_done = on_read_early,
+                              .bucket = op->bucket,
+                              .topic = op->topic,
+                              .is_ahead = true};
+    op->ahead = &early->read;
+    core_send(core, &early->read);
+}
+
 /* Only a pop that brought something is known to have run, and counts. */
 void core_carried(struct op *pop, enum status status)
 {

@@ -54,6 +54,12 @@ void core_send(struct core *core, struct op *op);
 void core_carry(struct core *core, struct op *pop);
 void core_carried(struct op *pop, enum status status);
 
+/* For an op that needs what only the store can tell: sends a read of its topic ahead, and when
+ * that has ended well, calls `send`, which is to send the op. Where the read fails, so does the
+ * op. */
+void core_send_after_read(struct core *core, struct op *op,
+                          void (*send)(void *arg, struct op *op), void *arg);
+
 /* See store_abandon(). Harmless for an op that is done, or carried. */
 void core_abandon(struct core *core, struct op *op);
 

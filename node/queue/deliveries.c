@@ -228,8 +228,7 @@ void deliveries_before(struct deliveries *ds, const struct op *op)
     struct handed_job *h;
     bool was_held;
 
-    if (op->verb != OP_ACK && op->verb != OP_RELEASE && op->verb != OP_TOUCH &&
-        op->verb != OP_BURY)
+    if (!op_has(op->verb, TRAIT_BY_LEASE))
         return;
     h = find(ds, op);
     if (!h || h->is_acking)

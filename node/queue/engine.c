@@ -358,6 +358,7 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     reconciler_init(&q->reconciler, &q->core);
     deliveries_init(&q->deliveries, &q->core, &q->feed, &q->history);
     owners_init(&q->owners, &q->core);
+    lease_checks_init(&q->lease_checks, &q->core);
     waiters_init(&q->waiters, &q->core, &q->deliveries, &q->owners);
     store->events = (struct store_events){
         .on_ready = on_ready,
@@ -391,6 +392,7 @@ void queue_free(struct queue *q)
     reconciler_fini(&q->reconciler);
     history_fini(&q->history);
     settings_cache_fini(&q->settings);
+    lease_checks_fini(&q->lease_checks);
     owners_fini(&q->owners);
     timer_disarm(q->core.timers, &q->life.stopped);
     core_fini(&q->core);

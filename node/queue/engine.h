@@ -13,6 +13,7 @@
 #include "node/queue/feed.h"
 #include "node/queue/history.h"
 #include "node/queue/leadership.h"
+#include "node/queue/lease_checks.h"
 #include "node/queue/owners.h"
 #include "node/queue/reconciler.h"
 #include "node/queue/scanner.h"
@@ -62,6 +63,7 @@ struct queue {
     struct hints hints;
     struct deliveries deliveries;
     struct owners owners;
+    struct lease_checks lease_checks;
     struct waiters waiters;
     struct feed feed;
     struct history history;

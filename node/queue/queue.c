@@ -348,6 +348,8 @@ void queue_submit(struct queue *q, struct op *op)
         op->bucket = core_bucket_of(&q->core, op->topic);
     if (op->verb == OP_PUSH)
         settings_send_push(&q->settings, op);
+    else if (op_has(op->verb, TRAIT_BY_LEASE))
+        lease_checks_send(&q->lease_checks, op);
     else
         core_send(&q->core, op);
 }
@@ -408,6 +410,17 @@ void queue_left_open(struct queue *q, struct delivery *d)
 {
     deliveries_leave_open(&q->deliveries, d);
     engine_check_stopped(q);
+}
+
+bool queue_lease_checks(struct queue *q, const struct pop *pop, uint64_t *to)
+{
+    return lease_checks_make(&q->lease_checks, pop, to);
+}
+
+void queue_ask_lease_readers(struct queue *q, enum lease_readers (*read)(void *arg), void *arg)
+{
+    q->lease_checks.read_readers = read;
+    q->lease_checks.readers_arg = arg;
 }
 
 void queue_ack_by_id(struct queue *q, struct id_ack *ack)

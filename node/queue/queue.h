@@ -18,6 +18,7 @@
  * - owners.c: the holders of jobs, for acknowledgements that bring only an id
  * - census.c: all jobs counted, for metrics
  * - feed.c: the latest deliveries, for clients that follow them
+ * - lease_checks.c: the checks that make leases of clients hard to guess
  * - settings.c: each topic's settings, as Redis and the configuration say; what a push leaves
  *   open comes from them
  * - sweeps.c: all of a state kicked or purged, chunk by chunk
@@ -61,6 +62,13 @@ bool job_id_is_valid(struct bytes id);
 #define QUEUE_ASKING_MAX         20000 /* topics of pops that only ask; more: TOO_MANY_POPS */
 #define QUEUE_TRACE_MAX          1000  /* lines of history in one answer */
 
+/* Do leases of clients carry a check, and have they to? lease_checks.h has the rules. */
+enum queue_lease_check {
+    QUEUE_LEASE_CHECK_OFF,
+    QUEUE_LEASE_CHECK_AUTO,
+    QUEUE_LEASE_CHECK_REQUIRE
+};
+
 struct queue_options {
     size_t body_max_bytes;
     unsigned waiting_max;     /* topics of pops that wait at the same time */
@@ -72,6 +80,7 @@ struct queue_options {
     unsigned rule_count;               /* at most OP_RULES_MAX */
     int64_t history_bytes;             /* of a bucket's history, about */
     unsigned audit_rate;               /* jobs looked at a second; 0: no reconciler */
+    enum queue_lease_check lease_check;
     int64_t
         lock_ms; /* cluster mode: how long a topic's lock lasts; fixed for the queue's life */
 };
@@ -227,8 +236,9 @@ void queue_stop(struct queue *q, void (*on_stopped)(void *arg), void *arg);
 /* PUSH, ACK, RELEASE, TOUCH, BURY, CANCEL, MOVE, KICK, PURGE, GET, LIST, STATS, CONFIGURE,
  * SETTINGS and TOPICS: checks the inputs, sets the bucket (but for TOPICS, and SETTINGS without
  * a topic, which the caller asks of one bucket after the other), and submits. See op.h for the
- * rules. The topic's settings fill in what a PUSH leaves open (in.push.given). A MOVE without
- * DEAD in its mask brings no job back to life. */
+ * rules. A lease with a wrong check ends as a stale one. The topic's settings fill in what a
+ * PUSH leaves open (in.push.given). A MOVE without DEAD in its mask brings no job back to life.
+ */
 void queue_submit(struct queue *q, struct op *op);
 
 /* The caller's client has left, or waits no longer. While the store is away an op that was
@@ -303,6 +313,19 @@ void queue_returned(struct queue *q, struct delivery *d);  /* it never got them 
 void queue_left_open(struct queue *q, struct delivery *d); /* nobody can tell: they come again
                                                             * within seconds, unless their
                                                             * leases are used */
+
+/* ---- leases ---- */
+
+/* A client holds a lease as the stamp of its job and a check (in.lease.check), which nobody can
+ * guess. Writes the check of each job of the pop to `to`, while the pop's on_done runs. False:
+ * leases are handed out without, because a node of an older version could not read them. */
+bool queue_lease_checks(struct queue *q, const struct pop *pop, uint64_t *to);
+
+/* The nodes that clients may come to with a lease: which of them can read its check? */
+enum lease_readers { LEASE_READERS_ALL, LEASE_READERS_SOME, LEASE_READERS_UNKNOWN };
+
+/* The answer to that, for the queue to ask whenever it matters; without one, it is all. */
+void queue_ask_lease_readers(struct queue *q, enum lease_readers (*read)(void *arg), void *arg);
 
 /* ---- acknowledging without a lease ---- */
 

@@ -165,13 +165,6 @@ void settings_cache_fini(struct settings_cache *c)
 
 /* ---- what a push gets from its topic ---- */
 
-/* The read that goes ahead of a push. */
-struct early_push {
-    struct op read;
-    struct settings_cache *cache;
-    struct op *push;
-};
-
 /* A topic's ttl counts from the due time: else it would forbid long delays. */
 static void fill_in(struct op *push, const struct topic_settings *settings)
 {
@@ -193,8 +186,9 @@ static void fill_in(struct op *push, const struct topic_settings *settings)
     push->in.push.bytes_max = settings->max_bytes;
 }
 
-static void send_with_settings(struct settings_cache *cache, struct op *push)
+static void send_with_settings(void *arg, struct op *push)
 {
+    struct settings_cache *cache = arg;
     struct topic_settings settings;
 
     settings_cache_get(cache, push->topic, &settings);
@@ -202,38 +196,11 @@ static void send_with_settings(struct settings_cache *cache, struct op *push)
     core_send(cache->core, push);
 }
 
-/* The row that was read is in the cache already. */
-static void on_read(struct op *op)
-{
-    struct early_push early = *CONTAINER_OF(op, struct early_push, read);
-
-    free(CONTAINER_OF(op, struct early_push, read));
-    early.push->ahead = NULL;
-    if (early.read.status == STATUS_OK)
-        send_with_settings(early.cache, early.push);
-    else
-        core_refuse(early.cache->core, early.push, early.read.status);
-}
-
-static void read_first(struct settings_cache *cache, struct op *push)
-{
-    struct early_push *early = must(calloc(1, sizeof(*early)));
-
-    early->cache = cache;
-    early->push = push;
-    early->read = (struct op){.verb = OP_SETTINGS,
-                              .on_done = on_read,
-                              .bucket = push->bucket,
-                              .topic = push->topic,
-                              .is_ahead = true};
-    push->ahead = &early->read;
-    core_send(cache->core, &early->read);
-}
-
+/* The row that is read ahead is in the cache when the push is sent. */
 void settings_send_push(struct settings_cache *cache, struct op *push)
 {
     if (!cache->is_read[push->bucket])
-        read_first(cache, push);
+        core_send_after_read(cache->core, push, send_with_settings, cache);
     else
         send_with_settings(cache, push);
 }

@@ -33,6 +33,7 @@
  *   REPLICATED  its success waits for store.min_replicas
  *   BODIES      its reply has bodies, and may be large
  *   OF_LEASES   the node's own, about in.leases
+ *   BY_LEASE    a client's, about the job whose lease in.lease is
  *   FENCED      it brings the leader's token, and is sent at once or not at all: its sender
  *               alone retries it, after it has asked whether this node still leads
  */
@@ -43,6 +44,7 @@ enum op_trait {
     TRAIT_BODIES = 8,
     TRAIT_OF_LEASES = 16,
     TRAIT_FENCED = 32,
+    TRAIT_BY_LEASE = 64,
     TRAIT_LOOKS = TRAIT_READS | TRAIT_RETRIED
 };
 
@@ -54,10 +56,10 @@ enum op_trait {
     X(DELIVERED, "delivered", TRAIT_RETRIED | TRAIT_OF_LEASES)  /* leases:    the consumer has them; real deadlines from now on */ \
     X(KEEP,      "keep",      TRAIT_RETRIED | TRAIT_OF_LEASES)  /* leases:    the consumer is still reading its reply */ \
     X(RETURN,    "return",    TRAIT_RETRIED | TRAIT_OF_LEASES)  /* leases:    the consumer never got them; back, first in line */ \
-    X(ACK,       "ack",       TRAIT_RETRIED | TRAIT_REPLICATED) /* lease:     the reserved job is done; gone */ \
-    X(RELEASE,   "release",   0)                                /* lease:     give it back, at once or with a delay */ \
-    X(TOUCH,     "touch",     TRAIT_RETRIED)                    /* lease:     its deadline is ttr from now */ \
-    X(BURY,      "bury",      0)                                /* lease:     dead, until somebody kicks or deletes it */ \
+    X(ACK,       "ack",       TRAIT_RETRIED | TRAIT_REPLICATED | TRAIT_BY_LEASE) /* lease: the reserved job is done; gone */ \
+    X(RELEASE,   "release",   TRAIT_BY_LEASE)                   /* lease:     give it back, at once or with a delay */ \
+    X(TOUCH,     "touch",     TRAIT_RETRIED | TRAIT_BY_LEASE)   /* lease:     its deadline is ttr from now */ \
+    X(BURY,      "bury",      TRAIT_BY_LEASE)                   /* lease:     dead, until somebody kicks or deletes it */ \
     X(CANCEL,    "cancel",    TRAIT_REPLICATED)                 /*            gone, from any state */ \
     X(MOVE,      "move",      0)                                /* move:      due at another time, from any state; run, kick */ \
     X(KICK,      "kick",      0)                                /* chunk:     dead jobs to ready */ \
@@ -281,7 +283,9 @@ struct op {
             unsigned count;            /* 1 to OP_ITEMS_MAX */
         } leases;                      /* DELIVERED, KEEP and RETURN */
         struct {
-            int64_t stamp;    /* ACK, RELEASE, TOUCH, BURY */
+            int64_t stamp;  /* ACK, RELEASE, TOUCH, BURY; 0: nobody's */
+            bool has_check; /* for the engine, which has put 0 for the stamp where the check */
+            uint64_t check; /* is wrong; the store looks at neither */
             int64_t delay_ms; /* RELEASE: 0 for at once; -1: as the job's backoff says */
             int64_t ttr_ms;   /* TOUCH: 0 for the job's own TTR */
         } lease;

@@ -42,6 +42,17 @@ struct store_events {
     void *arg;
 };
 
+/* The key of the checks that leases carry (node/queue/lease_checks.h), the same for all nodes
+ * of the store. Known before any operation is answered; it may change while the store is down.
+ */
+#define STORE_LEASE_KEY_BYTES 32
+
+struct store_lease_key {
+    bool is_known;
+    bool has_bare; /* the store is older than its key: leases without a check may be out */
+    unsigned char bytes[STORE_LEASE_KEY_BYTES];
+};
+
 struct store;
 
 struct store_ops {
@@ -52,8 +63,9 @@ struct store_ops {
 
 struct store {
     const struct store_ops *ops;
-    struct store_events events; /* set before the first turn of the loop */
-    unsigned buckets;           /* fixed for the life of the data */
+    struct store_events events;       /* set before the first turn of the loop */
+    struct store_lease_key lease_key; /* for the engine to read */
+    unsigned buckets;                 /* fixed for the life of the data */
     bool
         has_parts; /* a bucket may be out of reach, or hang, while others are not (on_bucket) */
 };

@@ -345,6 +345,74 @@ static void alone_it_stays_fenced_while_the_store_is_away(void **state)
     assert_int_equal(count_of("this node does", read_file("log")), 0);
 }
 
+/* ---- leases with a check ---- */
+
+/* Where the store is older than its key: in the middle of an upgrade, perhaps. */
+static void begin_an_upgrade(void)
+{
+    for (unsigned i = 0; i < NODES; i++) {
+        const struct queue_options options = {.lease_check = QUEUE_LEASE_CHECK_AUTO,
+                                              .scan_batch = 10,
+                                              .scan_interval_ms = 100,
+                                              .lock_ms = LOCK_MS};
+
+        queue_reload(nodes[i].queue, &options);
+        memory_store_port(nodes[i].ms)->lease_key.has_bare = true;
+    }
+}
+
+static bool hands_out_checks(unsigned i)
+{
+    const struct pop no_jobs = {.job_count = 0};
+
+    return queue_lease_checks(nodes[i].queue, &no_jobs, NULL);
+}
+
+static bool do_both_hand_out_checks(void)
+{
+    return hands_out_checks(0) && hands_out_checks(1);
+}
+
+static bool does_none_hand_out_checks(void)
+{
+    return !hands_out_checks(0) && !hands_out_checks(1);
+}
+
+static void node_of_an_older_version(enum coord_change_kind kind)
+{
+    const struct coord_change change = {.kind = kind,
+                                        .path = "/dueq/main/nodes/old",
+                                        .data = BYTES("node old\nversion 0.0.1\n"),
+                                        .version = -1};
+    unsigned failed;
+
+    assert_int_equal(fake_tree_write(&ensemble.tree, &change, 1, 0, &failed), COORD_OK);
+}
+
+static void checks_are_handed_out_once_all_nodes_can_read_them(void **state)
+{
+    begin_an_upgrade();
+    node_start(0);
+    assert_false(hands_out_checks(0)); /* it knows of no other node yet */
+    await(first_leads);
+    node_start(1);
+    await(do_both_hand_out_checks);
+    node_of_an_older_version(COORD_CREATE);
+    await(does_none_hand_out_checks);
+    run(T); /* it is a member by now */
+    node_of_an_older_version(COORD_DELETE);
+    run(T);
+    assert_true(does_none_hand_out_checks()); /* it may come back as it was */
+}
+
+static void alone_it_hands_out_checks_at_once(void **state)
+{
+    nodes[0].conf.ha.mode = HA_MODE_STANDALONE;
+    begin_an_upgrade();
+    node_start(0);
+    assert_true(hands_out_checks(0));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
@@ -364,6 +432,8 @@ int main(void)
         TEST(alone_it_leads_at_once_and_without_a_token),
         TEST(alone_it_leaves_a_clusters_store_alone_until_it_is_adopted),
         TEST(alone_it_stays_fenced_while_the_store_is_away),
+        TEST(checks_are_handed_out_once_all_nodes_can_read_them),
+        TEST(alone_it_hands_out_checks_at_once),
     };
 #undef TEST
 

@@ -24,7 +24,8 @@ static void set_rules(const char *yaml)
 static void the_queue_gets_the_rows_and_the_node(void **state)
 {
     struct conf *conf = fixture_load_well("node: {id: one}\n"
-                                          "queue: {audit_rate: 7, history_bytes: 64KiB}\n"
+                                          "queue: {audit_rate: 7, history_bytes: 64KiB, "
+                                          "lease_check: require}\n"
                                           "topics:\n"
                                           "  - {name: a, ttr: 0s, history: true}\n"
                                           "  - {name: a*, backoff: {kind: fixed, base: 2s}}\n",
@@ -36,6 +37,7 @@ static void the_queue_gets_the_rows_and_the_node(void **state)
     assert_true(bytes_equal(options.node, BYTES("one")));
     assert_int_equal(options.audit_rate, 7);
     assert_int_equal(options.history_bytes, 65536);
+    assert_int_equal(options.lease_check, QUEUE_LEASE_CHECK_REQUIRE);
     assert_int_equal(options.rule_count, 2);
     assert_true(bytes_equal(options.rules[0].pattern, BYTES("a")));
     assert_int_equal(options.rules[0].settings.set, SETTING_BIT(TTR) | SETTING_BIT(HISTORY));

@@ -19,12 +19,16 @@ static void on_popped(struct pop *pop)
     struct popping *p = CONTAINER_OF(pop, struct popping, pop);
     struct exchange *x = p->x;
     struct buf json = BUF_INIT;
+    uint64_t checks[OP_ITEMS_MAX];
+    bool has_checks;
 
     if (pop->status == STATUS_OK) {
         exchange_carry(x, pop->delivery);
-        api_add_popped(&json, pop->topic, pop->jobs, pop->job_count);
+        has_checks = queue_lease_checks(api_of(x)->queue, pop, checks);
+        api_add_popped(&json, pop->topic, pop->jobs, pop->job_count,
+                       has_checks ? checks : NULL);
     } else if (pop->status == STATUS_NOT_FOUND || pop->status == STATUS_CANCELLED) {
-        api_add_popped(&json, BYTES(""), NULL, 0);
+        api_add_popped(&json, BYTES(""), NULL, 0, NULL);
     } else {
         exchange_reply_status_error(x, pop->status);
         return;

@@ -1,6 +1,7 @@
 #include "protocol/api/decode.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/encoding.h"
 #include "node/queue/queue.h"
@@ -292,35 +293,80 @@ static const struct lease_rules {
     [OP_TOUCH] = {2, {LEASE_RULE, OBJECT_NUMBER("ttr_ms", 0, QUEUE_TTR_MAX_MS)}},
 };
 
-/* The stamp, in decimal, as pop has written it. */
-static enum status read_stamp(const struct object_member *proof, int64_t *stamp,
+#define CHECK_DIGITS 16
+
+/* Exactly what api_add_popped() writes. */
+static bool read_check(struct bytes text, uint64_t *check)
+{
+    static const char digits[] = "0123456789abcdef";
+    uint64_t found = 0;
+
+    if (text.len != CHECK_DIGITS)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        const char *digit = text.at[i] ? strchr(digits, text.at[i]) : NULL;
+
+        if (!digit)
+            return false;
+        found = found << 4 | (uint64_t)(digit - digits);
+    }
+    *check = found;
+    return true;
+}
+
+struct proof {
+    int64_t stamp;
+    bool has_check;
+    uint64_t check;
+};
+
+static bool parse_proof(struct bytes text, struct proof *proof)
+{
+    const char *dash = text.len ? memchr(text.at, '-', text.len) : NULL;
+    size_t len = dash ? (size_t)(dash - text.at) : text.len;
+
+    proof->has_check = dash != NULL;
+    return digits_read(bytes_of(text.at, len), &proof->stamp) &&
+           proof->stamp <= JOB_STAMP_MAX &&
+           (!dash || read_check(bytes_of(dash + 1, text.len - len - 1), &proof->check));
+}
+
+/* The stamp, in decimal, and its check, as pop has written them. */
+static enum status read_proof(const struct object_member *lease, struct proof *proof,
                               struct api_why *why)
 {
-    int64_t found;
+    struct proof found = {0};
 
-    if (!proof->is_given)
+    if (!lease->is_given)
         return api_because(why, STATUS_BAD_REQUEST,
                            "lease: missing (pop gives it with each job)");
-    if (!digits_read(proof->text, &found) || found > JOB_STAMP_MAX)
+    if (!parse_proof(lease->text, &found))
         return api_because(why, STATUS_BAD_REQUEST, "lease: not one that pop gives");
-    *stamp = found;
+    *proof = found;
     return STATUS_OK;
+}
+
+static void set_proof(struct op *op, const struct proof *proof)
+{
+    op->in.lease.stamp = proof->stamp;
+    op->in.lease.has_check = proof->has_check;
+    op->in.lease.check = proof->check;
 }
 
 enum status api_decode_lease(struct bytes object, struct op *op, struct api_why *why)
 {
     const struct lease_rules *rules = &lease_rules[op->verb];
     struct object_member members[2] = {{0}};
-    int64_t stamp = 0;
+    struct proof proof = {0};
     enum status status;
 
     assert(rules->count);
     status = object_read(object, "", rules->rules, rules->count, members, why);
     if (!status)
-        status = read_stamp(&members[0], &stamp, why);
+        status = read_proof(&members[0], &proof, why);
     if (status)
         return status;
-    op->in.lease.stamp = stamp;
+    set_proof(op, &proof);
     if (op->verb == OP_RELEASE)
         op->in.lease.delay_ms = members[1].is_given ? members[1].number : -1;
     if (op->verb == OP_TOUCH)
@@ -333,17 +379,17 @@ enum status api_decode_one_lease(struct bytes object, struct op *op, struct api_
     static const struct object_rule rules[] = {LEASE_RULE,
                                                {.name = "id", .kind = JSON_KIND_STRING}};
     struct object_member members[2] = {{0}};
-    int64_t stamp = 0;
+    struct proof proof = {0};
     enum status status = object_read(object, "", rules, 2, members, why);
 
     if (!status && !members[1].is_given)
         status = api_because(why, STATUS_BAD_REQUEST, "id: missing");
     if (!status)
-        status = read_stamp(&members[0], &stamp, why);
+        status = read_proof(&members[0], &proof, why);
     if (status)
         return status;
     op->id = members[1].text;
-    op->in.lease.stamp = stamp;
+    set_proof(op, &proof);
     return STATUS_OK;
 }
 

@@ -1,5 +1,7 @@
 #include "protocol/api/encode.h"
 
+#include <inttypes.h>
+
 #include "protocol/json/write.h"
 
 void api_add_error(struct buf *out, enum http_error error, struct bytes message, int64_t count)
@@ -128,7 +130,17 @@ void api_add_listed_job(struct buf *out, struct bytes topic, const struct job_ro
     add_facts(out, row);
 }
 
-void api_add_popped(struct buf *out, struct bytes topic, const struct job *jobs, unsigned count)
+/* A number that counts up, and what nobody can guess; decode.c reads it. */
+static void add_lease(struct buf *out, int64_t stamp, const uint64_t *check)
+{
+    json_put_number(out, ",\"lease\":\"", stamp);
+    if (check)
+        buf_printf(out, "-%016" PRIx64, *check);
+    buf_add_char(out, '"');
+}
+
+void api_add_popped(struct buf *out, struct bytes topic, const struct job *jobs, unsigned count,
+                    const uint64_t *checks)
 {
     if (count)
         json_put_text(out, "{\"topic\":", topic);
@@ -139,8 +151,7 @@ void api_add_popped(struct buf *out, struct bytes topic, const struct job *jobs,
         json_next(out);
         open_job(out, topic, &jobs[i]);
         add_body(out, jobs[i].body);
-        json_put_number(out, ",\"lease\":\"", jobs[i].stamp);
-        buf_add_char(out, '"');
+        add_lease(out, jobs[i].stamp, checks ? &checks[i] : NULL);
         add_times(out, &jobs[i]);
         json_put_number(out, ",\"max_tries\":", jobs[i].rules.max_tries);
         buf_add_char(out, '}');

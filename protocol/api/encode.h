@@ -24,9 +24,10 @@ void api_add_listed_job(struct buf *out, struct bytes topic, const struct job_ro
 /* {"due_ms","tries"}: the result of a RELEASE; with "death" where the tries were used up. */
 void api_add_released(struct buf *out, const struct op *op);
 
-/* {"topic","jobs"}: what a pop brought, with leases; no job: the topic is null. */
-void api_add_popped(struct buf *out, struct bytes topic, const struct job *jobs,
-                    unsigned count);
+/* {"topic","jobs"}: what a pop brought, with leases; no job: the topic is null. `checks` are
+ * those of the leases, one a job; NULL: they have none. */
+void api_add_popped(struct buf *out, struct bytes topic, const struct job *jobs, unsigned count,
+                    const uint64_t *checks);
 
 /* {"topic","delayed",..}: its counts of jobs; and until when it is paused, if it is. */
 void api_add_topic(struct buf *out, struct bytes topic, const struct topic_stats *stats);

@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "itests/bench/load/protocol.h"
 
-#define WORD_ROOM 32
+#define WORD_ROOM 40
 
 /* A descriptor in the loop; embedded. */
 struct watch {

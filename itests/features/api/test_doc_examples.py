@@ -12,8 +12,8 @@ import subprocess
 PAGE = pathlib.Path(__file__).parents[3] / "doc" / "http.md"
 COMMAND = re.compile(r"^    \$ (curl .*)\n((?:    [^$ ].*\n)*)", re.MULTILINE)
 VARYING = re.compile(r'(?<=_ms":)\d{13}|(?<="next":)\d+|(?<=_age_ms":)\d+|(?<=_in_ms":)\d+'
-                     r'|(?<="holder":")[^"]*|(?<=")\d{10,}(?=")')
-LEASE = re.compile(r'"lease":"(\d+)"')
+                     r'|(?<="holder":")[^"]*|(?<=")\d{10,}(?:-[0-9a-f]{16})?(?=")')
+LEASE = re.compile(r'"lease":"(\d+(?:-[0-9a-f]{16})?)"')
 
 
 def examples():

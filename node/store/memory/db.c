@@ -49,6 +49,8 @@ struct memory_db *memory_db_new(unsigned buckets)
     struct memory_db *db = must(calloc(1, sizeof(*db) + buckets * sizeof(struct bucket)));
 
     list_init(&db->listeners);
+    db->lease_key.is_known = true;
+    arc4random_buf(db->lease_key.bytes, sizeof(db->lease_key.bytes));
     db->bucket_count = buckets;
     for (unsigned i = 0; i < buckets; i++) {
         db->buckets[i].db = db;
@@ -56,6 +58,11 @@ struct memory_db *memory_db_new(unsigned buckets)
         memory_history_init(&db->buckets[i].history);
     }
     return db;
+}
+
+const struct store_lease_key *memory_db_lease_key(const struct memory_db *db)
+{
+    return &db->lease_key;
 }
 
 static void bucket_fini(struct bucket *bucket)

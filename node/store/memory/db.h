@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "node/store/memory/room.h"
 #include "node/store/op.h"
+#include "node/store/store.h"
 
 struct memory_listener {
     struct list link;
@@ -28,6 +29,9 @@ struct memory_db;
 
 struct memory_db *memory_db_new(unsigned buckets);
 unsigned memory_db_buckets(const struct memory_db *db);
+
+/* Made with the db; borrowed. */
+const struct store_lease_key *memory_db_lease_key(const struct memory_db *db);
 
 /* Each user of the db is a listener; the db is freed when the last one leaves. */
 void memory_db_join(struct memory_db *db, struct memory_listener *listener);

@@ -411,6 +411,7 @@ void memory_store_bring_up(struct memory_store *ms)
     if (ms->is_up)
         return;
     ms->is_up = true;
+    ms->store.lease_key = *memory_db_lease_key(ms->db);
     run_waiting(ms);
     add_news(ms, NEWS_UP, bytes_of("", 0));
     for (unsigned i = 0; i < ms->store.buckets; i++) {

@@ -19,6 +19,7 @@
 #include "node/store/memory/order.h"
 #include "node/store/op.h"
 #include "node/store/settings.h"
+#include "node/store/store.h"
 
 /* ---- a bucket's history: what happened to its jobs, the newest last, bounded in bytes ---- */
 
@@ -106,6 +107,7 @@ struct bucket {
 
 struct memory_db {
     struct list listeners;
+    struct store_lease_key lease_key;
     uint64_t operations; /* how many were run: the number of the current one */
     unsigned bucket_count;
     struct bucket buckets[];

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "node/store/redis/wire/error.h"
 #include "node/store/redis/wire/reply.h"
+#include "node/store/store.h"
 
 /* The steps of the handshake are taken one after the other.
  *
@@ -33,6 +34,7 @@ struct redis_handshake {
     struct timers *timers;
     struct redis_lane *lane;
     struct redis_link *link;
+    struct store_lease_key *lease_key;
     unsigned step;
     unsigned waiting_for; /* replies of this step */
     bool asks_meta;
@@ -345,53 +347,75 @@ void redis_handshake_look_soon(struct redis_handshake *h)
 
 /* What is ours in Redis: the jobs' schema, the channel of the wake-ups, the scripts. */
 
+/* A Redis that has lost the key for leases' checks gets it back from the first node that comes
+ * and knows it: so leases that are out stay valid. */
 static void ask_meta(struct redis_handshake *h)
 {
+    const struct store_lease_key *known = h->lease_key;
+    char key[STORE_LEASE_KEY_BYTES];
     struct script_call call;
 
     if (!h->asks_meta)
         return;
-    script_encode_meta(&call, &h->keys);
+    if (known->is_known)
+        memcpy(key, known->bytes, sizeof(key));
+    else
+        arc4random_buf(key, sizeof(key));
+    script_encode_meta(&call, &h->keys, bytes_of(key, sizeof(key)));
     send_script(h, 0, &call);
+}
+
+/* False: it is none. */
+static bool take_lease_key(struct redis_handshake *h, const struct reply_meta *meta)
+{
+    if (meta->lease_key.len != STORE_LEASE_KEY_BYTES)
+        return false;
+    *h->lease_key = (struct store_lease_key){.is_known = true, .has_bare = meta->has_bare};
+    memcpy(h->lease_key->bytes, meta->lease_key.at, STORE_LEASE_KEY_BYTES);
+    return true;
 }
 
 static bool take_meta(struct redis_handshake *h, unsigned what, const redisReply *reply)
 {
     const struct script_keys *keys = &h->keys;
+    struct reply_meta found;
     char what_failed[64];
-    int64_t found[2];
 
-    if (!reply_read_numbers(reply, found, 2)) {
-        snprintf(what_failed, sizeof(what_failed), "%s:meta cannot be read", keys->prefix);
+    snprintf(what_failed, sizeof(what_failed), "%s:meta cannot be read", keys->prefix);
+    if (!reply_read_meta(reply, &found)) {
         redis_handshake_refuse(h, what_failed, reply);
         return false;
     }
-    if (found[0] == 0 || found[1] == 0) {
+    if (found.schema == 0 || found.buckets == 0) {
         refuse(h,
                "the key %s:meta in this Redis is not dueq's, or damaged: rename it "
                "if it is somebody else's, or set another store.prefix",
                keys->prefix);
         return false;
     }
-    if (found[0] > SCRIPT_SCHEMA) {
+    if (found.schema > SCRIPT_SCHEMA) {
         refuse(h,
                "the jobs in this Redis were written by a newer dueq (schema %lld, this one "
                "knows %d): install that version, or set another store.prefix",
-               (long long)found[0], SCRIPT_SCHEMA);
+               (long long)found.schema, SCRIPT_SCHEMA);
         return false;
     }
-    if (found[0] < SCRIPT_SCHEMA) {
+    if (found.schema < SCRIPT_SCHEMA) {
         refuse(h,
                "the jobs in this Redis were written by an older dueq (schema %lld, this one "
                "knows %d): let that version work them off, or set another store.prefix",
-               (long long)found[0], SCRIPT_SCHEMA);
+               (long long)found.schema, SCRIPT_SCHEMA);
         return false;
     }
-    if (found[1] != keys->buckets) {
+    if (found.buckets != keys->buckets) {
         refuse(h,
                "the jobs in this Redis lie in %lld buckets, but store.buckets is %u: set it to "
                "%lld, or set another store.prefix than '%s'",
-               (long long)found[1], keys->buckets, (long long)found[1], keys->prefix);
+               (long long)found.buckets, keys->buckets, (long long)found.buckets, keys->prefix);
+        return false;
+    }
+    if (!take_lease_key(h, &found)) {
+        redis_handshake_refuse(h, what_failed, reply);
         return false;
     }
     return true;
@@ -489,7 +513,8 @@ void redis_handshake_start(struct redis_handshake *h, bool asks_meta)
 
 struct redis_handshake *redis_handshake_new(const struct redis_store_options *options,
                                             enum redis_kind kind, struct timers *timers,
-                                            struct redis_lane *lane, struct redis_link *link)
+                                            struct redis_lane *lane, struct redis_link *link,
+                                            struct store_lease_key *lease_key)
 {
     struct redis_handshake *h = must(calloc(1, sizeof(*h)));
 
@@ -499,6 +524,7 @@ struct redis_handshake *redis_handshake_new(const struct redis_store_options *op
     h->timers = timers;
     h->lane = lane;
     h->link = link;
+    h->lease_key = lease_key;
     timer_init(&h->look, on_look);
     return h;
 }

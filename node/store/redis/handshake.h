@@ -3,7 +3,8 @@
  *   INFO         it is not loading, not a replica, new enough; append-only file, eviction
  *   CONFIG GET   appendfsync, min-replicas-to-write
  *   PING         it can write its files
- *   meta         our schema and number of buckets; written when the Redis is empty
+ *   meta         our schema and number of buckets, and the key for leases' checks; written when
+ *                the Redis is empty
  *   PUBLISH      we may, to the channel of the wake-ups
  *   SCRIPT LOAD  all scripts
  *
@@ -29,6 +30,7 @@
 enum redis_kind { REDIS_ALONE, REDIS_OF_SENTINELS, REDIS_OF_CLUSTER };
 
 struct redisReply;
+struct store_lease_key;
 struct redis_handshake;
 struct redis_lane;
 
@@ -39,10 +41,12 @@ void redis_lane_on_refused(void *lane, const char *why); /* so does the link */
 /* Changed: 1 << enum weakness of each; 0 first. */
 void redis_lane_on_weak(struct redis_lane *l, unsigned weak);
 
-/* All are borrowed for the handshake's life; the link is the lane's. */
+/* All are borrowed for the handshake's life; the link is the lane's. `lease_key` is written
+ * with what the store has, and offered to a store that has none. */
 struct redis_handshake *redis_handshake_new(const struct redis_store_options *options,
                                             enum redis_kind kind, struct timers *timers,
-                                            struct redis_lane *lane, struct redis_link *link);
+                                            struct redis_lane *lane, struct redis_link *link,
+                                            struct store_lease_key *lease_key);
 void redis_handshake_free(struct redis_handshake *h);
 
 /* When the link has opened, or anew while it is open. A lost link ends the handshake without a

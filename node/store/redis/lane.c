@@ -315,6 +315,7 @@ static struct redis_replicas *make_replicas(struct redis_lane *l, struct loop *l
 struct redis_lane *redis_lane_new(struct loop *loop, struct redis_store *store,
                                   const struct redis_store_options *options,
                                   struct redis_store_stats *stats,
+                                  struct store_lease_key *lease_key,
                                   const struct redis_address *address, enum redis_kind kind)
 {
     struct redis_lane *l = must(calloc(1, sizeof(*l)));
@@ -324,7 +325,7 @@ struct redis_lane *redis_lane_new(struct loop *loop, struct redis_store *store,
     l->stats = stats;
     l->timers = &loop->timers;
     l->link = make_link(l, loop, address, kind);
-    l->handshake = redis_handshake_new(options, kind, l->timers, l, l->link);
+    l->handshake = redis_handshake_new(options, kind, l->timers, l, l->link, lease_key);
     if (options->min_replicas > 0)
         l->replicas = make_replicas(l, loop);
     breaker_init(&l->breaker, options->breaker_after_ms, options->breaker_failures,

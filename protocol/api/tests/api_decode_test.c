@@ -341,6 +341,24 @@ static void reads_a_lease_and_what_may_stand_beside_it(void **state)
     free(d.copy);
 }
 
+static void reads_the_check_of_a_lease(void **state)
+{
+    struct decoded d = decode_lease("{\"lease\":\"1\"}", OP_ACK);
+
+    assert_false(d.op.in.lease.has_check);
+    free(d.copy);
+    d = decode_lease("{\"lease\":\"140737488355327-0123456789abcdef\"}", OP_ACK);
+    assert_int_equal(d.status, STATUS_OK);
+    assert_int_equal(d.op.in.lease.stamp, JOB_STAMP_MAX);
+    assert_true(d.op.in.lease.has_check);
+    assert_true(d.op.in.lease.check == 0x0123456789abcdef);
+    free(d.copy);
+    d = decode_lease("{\"lease\":\"0-ffffffffffffffff\"}", OP_ACK);
+    assert_int_equal(d.status, STATUS_OK);
+    assert_true(d.op.in.lease.check == UINT64_MAX);
+    free(d.copy);
+}
+
 static void refuses_a_lease_that_no_pop_has_given(void **state)
 {
     static const struct {
@@ -357,6 +375,16 @@ static void refuses_a_lease_that_no_pop_has_given(void **state)
         {"{\"lease\":\"1 \"}", OP_ACK, STATUS_BAD_REQUEST, "lease: not one"},
         {"{\"lease\":\"140737488355328\"}", OP_ACK, STATUS_BAD_REQUEST, "lease: not one"},
         {"{\"lease\":\"18446744073709551617\"}", OP_ACK, STATUS_BAD_REQUEST, "lease: not one"},
+        {"{\"lease\":\"1-\"}", OP_ACK, STATUS_BAD_REQUEST, "lease: not one"},
+        {"{\"lease\":\"-0123456789abcdef\"}", OP_ACK, STATUS_BAD_REQUEST, "lease: not one"},
+        {"{\"lease\":\"1-0123456789abcde\"}", OP_ACK, STATUS_BAD_REQUEST, "lease: not one"},
+        {"{\"lease\":\"1-0123456789abcdef0\"}", OP_ACK, STATUS_BAD_REQUEST, "lease: not one"},
+        {"{\"lease\":\"1-0123456789ABCDEF\"}", OP_ACK, STATUS_BAD_REQUEST, "lease: not one"},
+        {"{\"lease\":\"1-0123456789abcde-\"}", OP_ACK, STATUS_BAD_REQUEST, "lease: not one"},
+        {"{\"lease\":\"1-0123456789abcd\\u0000f\"}", OP_ACK, STATUS_BAD_REQUEST,
+         "lease: not one"},
+        {"{\"lease\":\"140737488355328-0123456789abcdef\"}", OP_ACK, STATUS_BAD_REQUEST,
+         "lease: not one"},
         {"{\"lease\":\"1\",\"delay_ms\":1}", OP_ACK, STATUS_BAD_REQUEST, "delay_ms: unknown"},
         {"{\"lease\":\"1\",\"ttr_ms\":1}", OP_RELEASE, STATUS_BAD_REQUEST, "ttr_ms: unknown"},
         {"{\"lease\":\"1\",\"delay_ms\":1}", OP_TOUCH, STATUS_BAD_REQUEST, "delay_ms: unknown"},
@@ -503,6 +531,7 @@ int main(void)
         cmocka_unit_test(quotes_no_more_of_a_client_than_fits),
         cmocka_unit_test(counts_the_jobs_of_a_list),
         cmocka_unit_test(reads_a_lease_and_what_may_stand_beside_it),
+        cmocka_unit_test(reads_the_check_of_a_lease),
         cmocka_unit_test(refuses_a_lease_that_no_pop_has_given),
         cmocka_unit_test(reads_leases_one_by_one),
         cmocka_unit_test(refuses_leases_that_are_no_list_of_some),

@@ -121,6 +121,7 @@ static void sends_a_body_that_is_no_text_in_base64_alone(void **state)
 
 static void shows_popped_jobs_with_their_leases(void **state)
 {
+    static const uint64_t checks[] = {0x0123456789abcdef, 0};
     struct job jobs[2] = {some_row.job, some_row.job};
     struct buf out = BUF_INIT;
 
@@ -128,7 +129,7 @@ static void shows_popped_jobs_with_their_leases(void **state)
     jobs[1].id = BYTES("2");
     jobs[1].stamp = 1;
     jobs[1].due_ms = jobs[1].delay_ms = jobs[1].ttr_ms = jobs[1].tries = 0;
-    api_add_popped(&out, BYTES("t"), jobs, 2);
+    api_add_popped(&out, BYTES("t"), jobs, 2, NULL);
     assert_says(
         &out,
         "{\"topic\":\"t\",\"jobs\":[{\"id\":\"a\\\"1\",\"topic\":\"t\","
@@ -136,13 +137,20 @@ static void shows_popped_jobs_with_their_leases(void **state)
         "\"delay_ms\":1800000,\"ttr_ms\":60000,\"tries\":2,\"max_tries\":3},{\"id\":\"2\","
         "\"topic\":\"t\",\"body\":\"b\",\"lease\":\"1\",\"due_ms\":0,"
         "\"delay_ms\":0,\"ttr_ms\":0,\"tries\":0,\"max_tries\":3}]}");
+    jobs[0] = jobs[1];
+    api_add_popped(&out, BYTES("t"), jobs, 2, checks);
+    assert_says(&out, "{\"topic\":\"t\",\"jobs\":[{\"id\":\"2\",\"topic\":\"t\",\"body\":\"b\","
+                      "\"lease\":\"1-0123456789abcdef\",\"due_ms\":0,\"delay_ms\":0,"
+                      "\"ttr_ms\":0,\"tries\":0,\"max_tries\":3},{\"id\":\"2\",\"topic\":\"t\","
+                      "\"body\":\"b\",\"lease\":\"1-0000000000000000\",\"due_ms\":0,"
+                      "\"delay_ms\":0,\"ttr_ms\":0,\"tries\":0,\"max_tries\":3}]}");
 }
 
 static void says_that_nothing_was_popped(void **state)
 {
     struct buf out = BUF_INIT;
 
-    api_add_popped(&out, BYTES(""), NULL, 0);
+    api_add_popped(&out, BYTES(""), NULL, 0, NULL);
     assert_says(&out, "{\"topic\":null,\"jobs\":[]}");
 }
 

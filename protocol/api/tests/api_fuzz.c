@@ -29,7 +29,7 @@ static void check_round_trip(const struct op *push)
     const json_t *shown, *body;
     json_t *tree;
 
-    api_add_popped(&reply, BYTES("t"), &job, 1);
+    api_add_popped(&reply, BYTES("t"), &job, 1, NULL);
     assert(json_check(buf_bytes(&reply)) == JSON_FAULT_NONE);
     tree = json_loadb(reply.at, reply.len, FLAGS | JSON_REJECT_DUPLICATES, NULL);
     shown = json_array_get(json_object_get(tree, "jobs"), 0);
@@ -134,6 +134,25 @@ static void try_list(struct bytes value, const json_t *jobs, bool has_twins)
             try_push(item, json_array_get(jobs, i), false);
 }
 
+/* As a pop writes it: the same, but for zeros in front of the number. */
+static void check_lease(const struct op *op, const json_t *lease)
+{
+    struct job job = {.stamp = op->in.lease.stamp};
+    struct bytes given = fuzz_text_of(lease), shown;
+    struct buf reply = BUF_INIT;
+    json_t *tree;
+
+    api_add_popped(&reply, BYTES("t"), &job, 1,
+                   op->in.lease.has_check ? &op->in.lease.check : NULL);
+    tree = json_loadb(reply.at, reply.len, FLAGS | JSON_REJECT_DUPLICATES, NULL);
+    shown = fuzz_text_of(
+        json_object_get(json_array_get(json_object_get(tree, "jobs"), 0), "lease"));
+    assert(given.len >= shown.len);
+    assert(bytes_equal(bytes_of(given.at + given.len - shown.len, shown.len), shown));
+    json_decref(tree);
+    buf_fini(&reply);
+}
+
 static void try_lease(struct bytes value, enum op_verb verb, json_t *object, bool has_twins)
 {
     const char *number = verb == OP_RELEASE ? "delay_ms" : verb == OP_TOUCH ? "ttr_ms" : NULL;
@@ -145,6 +164,7 @@ static void try_lease(struct bytes value, enum op_verb verb, json_t *object, boo
         assert(!has_twins && fuzz_is_good_lease(object, number, max));
         assert(op.in.lease.stamp ==
                strtoll(json_string_value(json_object_get(object, "lease")), NULL, 10));
+        check_lease(&op, json_object_get(object, "lease"));
         assert(op.in.lease.delay_ms ==
                (verb == OP_RELEASE ? fuzz_number_of(object, number, -1) : 0));
         assert(op.in.lease.ttr_ms ==

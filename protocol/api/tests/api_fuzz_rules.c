@@ -209,13 +209,23 @@ bool fuzz_is_good_sweep(json_t *object, enum op_verb verb)
            (!before || is_moment(before));
 }
 
+/* A number, and perhaps a check behind it. */
+static bool is_lease(const char *text, size_t len)
+{
+    size_t digits = strspn(text, "0123456789");
+    const char *check = text + digits;
+
+    return digits > 0 && strtoll(text, NULL, 10) <= JOB_STAMP_MAX &&
+           (len == digits || (*check == '-' && len == digits + 17 &&
+                              strspn(check + 1, "0123456789abcdef") == 16));
+}
+
 bool fuzz_is_good_lease(json_t *object, const char *number, int64_t max)
 {
     const json_t *lease = json_object_get(object, "lease");
     const char *text = json_is_string(lease) ? json_string_value(lease) : "";
     const json_t *beside = number ? json_object_get(object, number) : NULL;
 
-    return text[0] && strspn(text, "0123456789") == json_string_length(lease) &&
-           strtoll(text, NULL, 10) <= JOB_STAMP_MAX && (!beside || is_number(beside, max)) &&
-           json_object_size(object) == (beside ? 2 : 1);
+    return is_lease(text, *text ? json_string_length(lease) : 0) &&
+           (!beside || is_number(beside, max)) && json_object_size(object) == (beside ? 2 : 1);
 }

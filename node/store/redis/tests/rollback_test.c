@@ -126,14 +126,6 @@ static long long counter(struct node *n)
                                  crc16(BYTES("t")) % n->options.buckets);
 }
 
-static void free_other(struct node *other)
-{
-    node_stop(other);
-    run_until(other->loop, &other->is_stopped);
-    redis_store_free(other->store);
-    loop_free(other->loop);
-}
-
 /* Whoever comes first knows nothing of the last stamps, and gives out none of them again; who
  * knows them notices all the same, though he comes later. */
 static void the_first_to_come_repeats_nothing_that_others_have_seen(void **state)
@@ -157,7 +149,7 @@ static void the_first_to_come_repeats_nothing_that_others_have_seen(void **state
     assert_int_equal(first.olders, 0);
     node_come_back(n);
     assert_int_equal(n->olders, 1);
-    free_other(&first);
+    node_fini(&first);
 }
 
 /* Not with each connection: ids would run away from the clock. */
@@ -222,7 +214,7 @@ static void a_counter_that_is_gone_does_not_begin_anew(void **state)
     node_init(&other, n->redis);
     node_start_up(&other);
     assert_true(counter(n) >= before);
-    free_other(&other);
+    node_fini(&other);
 }
 
 /* Though its history is another then. */
@@ -251,7 +243,7 @@ static void a_first_replica_is_no_new_incarnation(void **state)
     reconnect(n);
     assert_int_equal(stats(n)->rollbacks, 0);
     assert_int_equal(n->olders, 0);
-    free_other(&other);
+    node_fini(&other);
     redis_fixture_free(replica);
 }
 

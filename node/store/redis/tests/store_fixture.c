@@ -126,7 +126,7 @@ void node_renew(struct node *n)
     n->store = redis_store_new(n->loop, &n->options);
 }
 
-static void node_fini(struct node *n)
+void node_fini(struct node *n)
 {
     node_stop(n);
     run_until(n->loop, &n->is_stopped);

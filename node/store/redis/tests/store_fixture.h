@@ -24,6 +24,7 @@ int node_tear_down(void **state);
 #define WITH_REDIS(test) cmocka_unit_test_setup_teardown(test, node_set_up, node_tear_down)
 
 void node_init(struct node *n, struct redis_fixture *redis);
+void node_fini(struct node *n); /* of node_init() alone; it was started */
 void node_start(struct node *n);
 void node_start_up(struct node *n);  /* and it is up */
 void node_come_back(struct node *n); /* it is down, and then up */

@@ -256,13 +256,11 @@ bool take_job_alone(const redisReply *reply, size_t i, struct job *job)
     return true;
 }
 
-bool reply_read_numbers(const redisReply *reply, int64_t *numbers, unsigned count)
+bool reply_read_meta(const redisReply *reply, struct reply_meta *meta)
 {
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != REPLY_HEAD + count)
-        return false;
-    for (unsigned i = 0; i < count; i++) {
-        if (!take_number(reply, REPLY_HEAD + i, INT64_MIN, INT64_MAX, &numbers[i]))
-            return false;
-    }
-    return true;
+    return reply->type == REDIS_REPLY_ARRAY && reply->elements == REPLY_HEAD + 4 &&
+           take_number(reply, REPLY_HEAD, INT64_MIN, INT64_MAX, &meta->schema) &&
+           take_number(reply, REPLY_HEAD + 1, INT64_MIN, INT64_MAX, &meta->buckets) &&
+           take_bytes(reply, REPLY_HEAD + 2, &meta->lease_key) &&
+           take_bool(reply, REPLY_HEAD + 3, &meta->has_bare);
 }

@@ -67,9 +67,14 @@ bool take_job(const struct redisReply *reply, size_t *i, struct job *job);
 /* A job's value that was sent without its body. */
 bool take_job_alone(const struct redisReply *reply, size_t i, struct job *job);
 
-/* The integers of a handshake script's answer after {code, now, wait}; false when it is not
- * of that form. */
-bool reply_read_numbers(const struct redisReply *reply, int64_t *numbers,
-                        unsigned count) MUST_CHECK;
+/* The answer of meta.lua; the key is borrowed from it. False: it is none, and `meta` means
+ * nothing. */
+struct reply_meta {
+    int64_t schema, buckets; /* 0: what is there is no number */
+    struct bytes lease_key;
+    bool has_bare; /* see struct store_lease_key */
+};
+
+bool reply_read_meta(const struct redisReply *reply, struct reply_meta *meta) MUST_CHECK;
 
 #endif
