@@ -60,7 +60,7 @@ enum ha_on_loss { HA_STOP, HA_FAILSAFE };
 
 #define HA_NODE_MAX      64
 #define HA_VERSION_MAX   32
-#define HA_ABILITIES_MAX 64
+#define HA_ABILITIES_MAX 512 /* newer versions may have more words */
 
 struct ha;
 

@@ -107,6 +107,11 @@ void wiring_rules_set(struct wiring_rules *rules, const struct conf *conf)
     rules->count = (unsigned)conf->topics.count;
 }
 
+_Static_assert((int)LEASE_CHECK_OFF == QUEUE_LEASE_CHECK_OFF &&
+                   (int)LEASE_CHECK_AUTO == QUEUE_LEASE_CHECK_AUTO &&
+                   (int)LEASE_CHECK_REQUIRE == QUEUE_LEASE_CHECK_REQUIRE,
+               "one is cast to the other");
+
 struct queue_options wiring_queue_options(const struct conf *conf,
                                           const struct wiring_rules *rules)
 {

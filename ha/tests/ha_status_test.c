@@ -243,6 +243,31 @@ static void an_ability_is_a_word_that_every_node_says(void **state)
     }
 }
 
+static bool all_know_b(void)
+{
+    for (unsigned i = 0; i < NODES; i++) {
+        if (ha_ability(nodes[i].ha, "b") != HA_ABILITY_ALL)
+            return false;
+    }
+    return true;
+}
+
+/* A newer version is able to do much more. */
+static void a_node_may_say_many_words(void **state)
+{
+    char many[301];
+
+    memset(many, 'x', sizeof(many));
+    memcpy(many + sizeof(many) - 3, " b", 3);
+    nodes[0].options.abilities = many;
+    nodes[1].options.abilities = nodes[2].options.abilities = "b";
+    for (unsigned i = 0; i < NODES; i++)
+        node_start(i);
+    await(first_knows_all, 3 * T);
+    run(2 * T);
+    assert_true(all_know_b());
+}
+
 static bool older_is_here(void)
 {
     return ha_ability(nodes[old].ha, "b") == HA_ABILITY_SOME;
@@ -314,6 +339,7 @@ int main(void)
         ON_THREE(one_that_is_fenced_says_so),
         ON_THREE(what_a_leader_said_counts_no_more_when_it_goes_on),
         ON_WORLD(an_ability_is_a_word_that_every_node_says),
+        ON_WORLD(a_node_may_say_many_words),
         ON_WORLD(a_node_of_an_older_version_is_known_while_it_is_here),
         ON_WORLD(a_member_that_was_never_seen_may_be_of_an_older_version),
     };

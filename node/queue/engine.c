@@ -329,6 +329,13 @@ static void on_rollback(void *arg)
     reconciler_begin_anew(&q->reconciler);
 }
 
+static bool has_bare(void *arg)
+{
+    struct queue *q = arg;
+
+    return lease_checks_takes_bare(&q->lease_checks);
+}
+
 /* ---- all parts together ---- */
 
 struct queue *queue_new(const struct queue_options *options, struct store *store,
@@ -370,6 +377,7 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
         .on_bucket = on_bucket,
         .on_missed = on_missed,
         .on_rollback = on_rollback,
+        .has_bare = has_bare,
         .arg = q,
     };
     return q;

@@ -104,7 +104,7 @@ static bool hands_out_checks(const struct lease_checks *c)
     return can == LEASE_READERS_ALL || (can == LEASE_READERS_UNKNOWN && !key_of(c)->has_bare);
 }
 
-static bool takes_bare(const struct lease_checks *c)
+bool lease_checks_takes_bare(const struct lease_checks *c)
 {
     enum queue_lease_check rule = c->core->options.lease_check;
 
@@ -113,10 +113,19 @@ static bool takes_bare(const struct lease_checks *c)
             (key_of(c)->has_bare || readers(c) == LEASE_READERS_SOME));
 }
 
+/* What counts now has to count later, too; the next look of the store tells the other nodes. */
+static void keep_has_bare(struct lease_checks *c)
+{
+    if (lease_checks_takes_bare(c))
+        c->core->store->lease_key.has_bare = true;
+}
+
 bool lease_checks_make(struct lease_checks *c, const struct pop *pop, uint64_t *checks)
 {
-    if (!hands_out_checks(c))
+    if (!hands_out_checks(c)) {
+        keep_has_bare(c);
         return false;
+    }
     lease_mac_set_key(&c->mac, key_of(c)->bytes);
     for (unsigned i = 0; i < pop->job_count; i++)
         checks[i] = lease_mac_check(&c->mac, pop->topic, pop->jobs[i].id, pop->jobs[i].stamp);
@@ -127,8 +136,10 @@ static bool is_right(struct lease_checks *c, const struct op *op)
 {
     uint64_t check;
 
-    if (!op->in.lease.has_check)
-        return takes_bare(c);
+    if (!op->in.lease.has_check) {
+        keep_has_bare(c);
+        return lease_checks_takes_bare(c);
+    }
     lease_mac_set_key(&c->mac, key_of(c)->bytes);
     check = lease_mac_check(&c->mac, op->topic, op->id, op->in.lease.stamp);
     return !CRYPTO_memcmp(&check, &op->in.lease.check, sizeof(check));

@@ -11,11 +11,16 @@
  *   lease_check  handed out                  a number without a check
  *   off          number                      as before: the store judges it
  *   require      number and check            nobody's
- *   auto         number and check, unless    nobody's, unless the store is older than its
- *                a node cannot read it       key, or a node of the cluster cannot read checks
+ *   auto         number and check, unless    nobody's, unless such leases may be out, or a
+ *                a node cannot read it       node of the cluster cannot read checks
  *
- * In auto, where nobody knows yet what the other nodes can read, a store that is older than its
- * key is in the middle of an upgrade: numbers alone are handed out. Any other store is not.
+ * They may be out where an older version has begun the store, and since a node had `off`, or
+ * saw one of an older version: a lease that is used, or a look of the store, finds that out,
+ * and the store keeps it.
+ *
+ * In auto, where nobody knows yet what the other nodes can read, a store where numbers alone
+ * may be out is in the middle of an upgrade: they are handed out. In any other store they are
+ * not.
  */
 #ifndef DUEQ_NODE_QUEUE_LEASE_CHECKS_H
 #define DUEQ_NODE_QUEUE_LEASE_CHECKS_H
@@ -57,6 +62,9 @@ void lease_checks_fini(struct lease_checks *c);
 
 /* See queue_lease_checks(). */
 bool lease_checks_make(struct lease_checks *c, const struct pop *pop, uint64_t *checks);
+
+/* Does it count what has no check? Also the answer to store_events.has_bare. */
+bool lease_checks_takes_bare(const struct lease_checks *c);
 
 /* Judges the lease (in.lease) of an operation, and sends it. Where the store's key is not known
  * yet, a read goes ahead: with its answer the key is there. */

@@ -282,10 +282,10 @@ struct op {
             const struct lease *items; /* all of one topic */
             unsigned count;            /* 1 to OP_ITEMS_MAX */
         } leases;                      /* DELIVERED, KEEP and RETURN */
-        struct {
-            int64_t stamp;  /* ACK, RELEASE, TOUCH, BURY; 0: nobody's */
-            bool has_check; /* for the engine, which has put 0 for the stamp where the check */
-            uint64_t check; /* is wrong; the store looks at neither */
+        struct op_lease {
+            int64_t stamp;    /* ACK, RELEASE, TOUCH, BURY; 0: nobody's */
+            bool has_check;   /* the client has brought one. The store looks at neither: */
+            uint64_t check;   /* where it is wrong, the engine has put 0 for the stamp */
             int64_t delay_ms; /* RELEASE: 0 for at once; -1: as the job's backoff says */
             int64_t ttr_ms;   /* TOUCH: 0 for the job's own TTR */
         } lease;

@@ -39,17 +39,21 @@ struct store_events {
     /* Right after on_up: the stored data has fallen back to an earlier state, and the log has
      * said so. Jobs are missing, or are where they were before. May be NULL. */
     void (*on_rollback)(void *arg);
+    /* A question: are leases without a check handed out now, by this node or by one of an older
+     * version? The store keeps a yes (lease_key.has_bare). May be NULL: no. */
+    bool (*has_bare)(void *arg);
     void *arg;
 };
 
 /* The key of the checks that leases carry (node/queue/lease_checks.h), the same for all nodes
- * of the store. Known before any operation is answered; it may change while the store is down.
- */
+ * of the store. Known before any operation is answered; it may change at any time. */
 #define STORE_LEASE_KEY_BYTES 32
 
 struct store_lease_key {
     bool is_known;
-    bool has_bare; /* the store is older than its key: leases without a check may be out */
+    bool has_bare; /* leases without a check may be out: an older version has begun the store,
+                    * or a node has said so since: events.has_bare, or by setting this, which
+                    * the store keeps with its next look */
     unsigned char bytes[STORE_LEASE_KEY_BYTES];
 };
 

@@ -314,59 +314,46 @@ static bool read_check(struct bytes text, uint64_t *check)
     return true;
 }
 
-struct proof {
-    int64_t stamp;
-    bool has_check;
-    uint64_t check;
-};
+#define STAMP_DIGITS_MAX 15 /* of JOB_STAMP_MAX */
 
-static bool parse_proof(struct bytes text, struct proof *proof)
+static bool parse_lease(struct bytes text, struct op_lease *lease)
 {
     const char *dash = text.len ? memchr(text.at, '-', text.len) : NULL;
     size_t len = dash ? (size_t)(dash - text.at) : text.len;
 
-    proof->has_check = dash != NULL;
-    return digits_read(bytes_of(text.at, len), &proof->stamp) &&
-           proof->stamp <= JOB_STAMP_MAX &&
-           (!dash || read_check(bytes_of(dash + 1, text.len - len - 1), &proof->check));
+    lease->has_check = dash != NULL;
+    return len <= STAMP_DIGITS_MAX && digits_read(bytes_of(text.at, len), &lease->stamp) &&
+           lease->stamp <= JOB_STAMP_MAX &&
+           (!dash || read_check(bytes_of(dash + 1, text.len - len - 1), &lease->check));
 }
 
 /* The stamp, in decimal, and its check, as pop has written them. */
-static enum status read_proof(const struct object_member *lease, struct proof *proof,
+static enum status read_lease(const struct object_member *given, struct op_lease *lease,
                               struct api_why *why)
 {
-    struct proof found = {0};
+    struct op_lease found = {0};
 
-    if (!lease->is_given)
+    if (!given->is_given)
         return api_because(why, STATUS_BAD_REQUEST,
                            "lease: missing (pop gives it with each job)");
-    if (!parse_proof(lease->text, &found))
+    if (!parse_lease(given->text, &found))
         return api_because(why, STATUS_BAD_REQUEST, "lease: not one that pop gives");
-    *proof = found;
+    *lease = found;
     return STATUS_OK;
-}
-
-static void set_proof(struct op *op, const struct proof *proof)
-{
-    op->in.lease.stamp = proof->stamp;
-    op->in.lease.has_check = proof->has_check;
-    op->in.lease.check = proof->check;
 }
 
 enum status api_decode_lease(struct bytes object, struct op *op, struct api_why *why)
 {
     const struct lease_rules *rules = &lease_rules[op->verb];
     struct object_member members[2] = {{0}};
-    struct proof proof = {0};
     enum status status;
 
     assert(rules->count);
     status = object_read(object, "", rules->rules, rules->count, members, why);
     if (!status)
-        status = read_proof(&members[0], &proof, why);
+        status = read_lease(&members[0], &op->in.lease, why);
     if (status)
         return status;
-    set_proof(op, &proof);
     if (op->verb == OP_RELEASE)
         op->in.lease.delay_ms = members[1].is_given ? members[1].number : -1;
     if (op->verb == OP_TOUCH)
@@ -379,17 +366,15 @@ enum status api_decode_one_lease(struct bytes object, struct op *op, struct api_
     static const struct object_rule rules[] = {LEASE_RULE,
                                                {.name = "id", .kind = JSON_KIND_STRING}};
     struct object_member members[2] = {{0}};
-    struct proof proof = {0};
     enum status status = object_read(object, "", rules, 2, members, why);
 
     if (!status && !members[1].is_given)
         status = api_because(why, STATUS_BAD_REQUEST, "id: missing");
     if (!status)
-        status = read_proof(&members[0], &proof, why);
+        status = read_lease(&members[0], &op->in.lease, why);
     if (status)
         return status;
     op->id = members[1].text;
-    set_proof(op, &proof);
     return STATUS_OK;
 }
 

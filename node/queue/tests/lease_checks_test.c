@@ -204,6 +204,13 @@ static enum lease_readers read_readers(void *arg)
     return readers;
 }
 
+static bool asked_by_the_store(void)
+{
+    const struct store_events *events = &memory_store_port(f.ms)->events;
+
+    return events->has_bare(events->arg);
+}
+
 /* By rule, by what others can read, and by the store's age: are checks handed out, and is a
  * number alone taken? */
 static void follows_the_rules_of_the_upgrade(void **state)
@@ -236,8 +243,25 @@ static void follows_the_rules_of_the_upgrade(void **state)
         c.has_check = false;
         if ((use(&f, &c, OP_TOUCH, "1") == STATUS_OK) != rows[i].takes_bare)
             fail_msg("row %zu: takes a number alone", i);
+        if (asked_by_the_store() != rows[i].takes_bare)
+            fail_msg("row %zu: what the store keeps", i);
         submit(&f, &(struct call){0}, OP_CANCEL, "t", "1", 0);
     }
+}
+
+static void leases_of_an_older_node_outlive_it_in_a_new_store(void **state)
+{
+    struct client c;
+
+    queue_ask_lease_readers(f.q, read_readers, NULL);
+    readers = LEASE_READERS_SOME;
+    c = take(&f, "1");
+    assert_false(c.has_check);
+    assert_true(memory_store_port(f.ms)->lease_key.has_bare);
+    readers = LEASE_READERS_UNKNOWN;
+    assert_int_equal(use(&f, &c, OP_TOUCH, "1"), STATUS_OK);
+    readers = LEASE_READERS_ALL;
+    assert_int_equal(use(&f, &c, OP_ACK, "1"), STATUS_OK);
 }
 
 static void nodes_of_a_store_take_each_others_leases(void **state)
@@ -311,6 +335,7 @@ int main(void)
         TEST(a_number_alone_is_refused_in_a_new_store),
         TEST(a_number_alone_is_taken_where_such_leases_may_be_out),
         TEST(follows_the_rules_of_the_upgrade),
+        TEST(leases_of_an_older_node_outlive_it_in_a_new_store),
         TEST(nodes_of_a_store_take_each_others_leases),
         TEST(a_node_that_has_no_key_yet_waits_for_it),
         TEST(a_lease_of_a_key_that_is_gone_is_stale),

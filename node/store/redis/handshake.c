@@ -34,7 +34,7 @@ struct redis_handshake {
     struct timers *timers;
     struct redis_lane *lane;
     struct redis_link *link;
-    struct store_lease_key *lease_key;
+    struct store *port;
     unsigned step;
     unsigned waiting_for; /* replies of this step */
     bool asks_meta;
@@ -47,6 +47,7 @@ struct redis_handshake {
     unsigned weak;     /* as last judged, and told: 1 << enum weakness of each */
     struct timer look; /* while the connection is in use: when to look again */
     struct handshake_ask looks[HANDSHAKE_SETUP_ASKS];
+    struct handshake_ask look_at_meta;
     bool is_info_missing;  /* in this look */
     bool is_to_look_again; /* asked for since the last look began */
     bool is_looking_soon;  /* keeps the timer as it is: put off again and again, it would never
@@ -141,11 +142,6 @@ static void send_step(struct redis_handshake *h, unsigned what, int argc,
                       const char *const *argv)
 {
     send_call(h, next_call(h, what), argc, argv);
-}
-
-static void send_script(struct redis_handshake *h, unsigned what, struct script_call *call)
-{
-    redis_link_send(h->link, next_call(h, what), call->argc, call->argv, call->lens);
 }
 
 /* What Redis is, and whether its set-up keeps what it is given (durability.h). Looked at when a
@@ -325,11 +321,15 @@ static void on_look_reply(struct redis_call *call, const redisReply *reply)
     look_later(h);
 }
 
+static void look_at_meta(struct redis_handshake *h);
+
+/* The answer that arms the timer again comes last. */
 static void on_look(struct timer *timer)
 {
     struct redis_handshake *h = CONTAINER_OF(timer, struct redis_handshake, look);
 
     h->is_info_missing = h->is_to_look_again = false;
+    look_at_meta(h);
     for (unsigned i = 0; i < HANDSHAKE_SETUP_ASKS && redis_link_is_open(h->link); i++) {
         h->looks[i] =
             (struct handshake_ask){.call.on_reply = on_look_reply, .handshake = h, .what = i};
@@ -347,32 +347,72 @@ void redis_handshake_look_soon(struct redis_handshake *h)
 
 /* What is ours in Redis: the jobs' schema, the channel of the wake-ups, the scripts. */
 
-/* A Redis that has lost the key for leases' checks gets it back from the first node that comes
- * and knows it: so leases that are out stay valid. */
-static void ask_meta(struct redis_handshake *h)
+static bool has_bare(const struct store *port)
 {
-    const struct store_lease_key *known = h->lease_key;
-    char key[STORE_LEASE_KEY_BYTES];
-    struct script_call call;
+    return port->lease_key.has_bare ||
+           (port->events.has_bare && port->events.has_bare(port->events.arg));
+}
 
-    if (!h->asks_meta)
-        return;
+/* A Redis that has lost the key for leases' checks gets it back from the first node that looks
+ * and knows it: so leases that are out stay valid. */
+static void send_meta(struct redis_handshake *h, struct redis_call *call)
+{
+    const struct store_lease_key *known = &h->port->lease_key;
+    char key[STORE_LEASE_KEY_BYTES];
+    struct script_call script;
+
     if (known->is_known)
         memcpy(key, known->bytes, sizeof(key));
     else
         arc4random_buf(key, sizeof(key));
-    script_encode_meta(&call, &h->keys, bytes_of(key, sizeof(key)));
-    send_script(h, 0, &call);
+    script_encode_meta(&script, &h->keys, bytes_of(key, sizeof(key)), has_bare(h->port));
+    redis_link_send(h->link, call, script.argc, script.argv, script.lens);
+}
+
+static void ask_meta(struct redis_handshake *h)
+{
+    if (h->asks_meta)
+        send_meta(h, next_call(h, 0));
 }
 
 /* False: it is none. */
 static bool take_lease_key(struct redis_handshake *h, const struct reply_meta *meta)
 {
+    struct store_lease_key *known = &h->port->lease_key;
+    bool is_other;
+
     if (meta->lease_key.len != STORE_LEASE_KEY_BYTES)
         return false;
-    *h->lease_key = (struct store_lease_key){.is_known = true, .has_bare = meta->has_bare};
-    memcpy(h->lease_key->bytes, meta->lease_key.at, STORE_LEASE_KEY_BYTES);
+    is_other =
+        known->is_known && memcmp(known->bytes, meta->lease_key.at, sizeof(known->bytes));
+    known->is_known = true;
+    known->has_bare |= meta->has_bare; /* ours may be younger than the question */
+    memcpy(known->bytes, meta->lease_key.at, STORE_LEASE_KEY_BYTES);
+    if (is_other)
+        LOG_WARN("redis",
+                 "%s:meta has another key for leases than before: leases that are out are "
+                 "refused like stale ones, and their jobs come again",
+                 h->keys.prefix);
     return true;
+}
+
+/* What is no answer, or somebody else's, is left to the next handshake. */
+static void on_meta_reply(struct redis_call *call, const redisReply *reply)
+{
+    struct redis_handshake *h = CONTAINER_OF(call, struct handshake_ask, call)->handshake;
+    struct reply_meta found;
+
+    if (reply && reply_read_meta(reply, &found) && found.schema == SCRIPT_SCHEMA &&
+        found.buckets == h->keys.buckets)
+        (void)take_lease_key(h, &found);
+}
+
+static void look_at_meta(struct redis_handshake *h)
+{
+    if (!redis_link_is_open(h->link) || !redis_lane_has_meta(h->lane))
+        return;
+    h->look_at_meta = (struct handshake_ask){.call.on_reply = on_meta_reply, .handshake = h};
+    send_meta(h, &h->look_at_meta.call);
 }
 
 static bool take_meta(struct redis_handshake *h, unsigned what, const redisReply *reply)
@@ -514,7 +554,7 @@ void redis_handshake_start(struct redis_handshake *h, bool asks_meta)
 struct redis_handshake *redis_handshake_new(const struct redis_store_options *options,
                                             enum redis_kind kind, struct timers *timers,
                                             struct redis_lane *lane, struct redis_link *link,
-                                            struct store_lease_key *lease_key)
+                                            struct store *port)
 {
     struct redis_handshake *h = must(calloc(1, sizeof(*h)));
 
@@ -524,7 +564,7 @@ struct redis_handshake *redis_handshake_new(const struct redis_store_options *op
     h->timers = timers;
     h->lane = lane;
     h->link = link;
-    h->lease_key = lease_key;
+    h->port = port;
     timer_init(&h->look, on_look);
     return h;
 }

@@ -4,9 +4,9 @@
  *   CONFIG GET   appendfsync, min-replicas-to-write
  *   PING         it can write its files
  *   meta         our schema and number of buckets, and the key for leases' checks; written when
- *                the Redis is empty
- *   PUBLISH      we may, to the channel of the wake-ups
- *   SCRIPT LOAD  all scripts
+ *                the Redis is empty. The key is looked at again and again: it may have been
+ * lost under running nodes, which must not differ in it PUBLISH      we may, to the channel of
+ * the wake-ups SCRIPT LOAD  all scripts
  *
  * Where there are several masters, meta is asked of the one that has its slot. The checks of
  * each bucket come after the handshake: route.h.
@@ -30,7 +30,7 @@
 enum redis_kind { REDIS_ALONE, REDIS_OF_SENTINELS, REDIS_OF_CLUSTER };
 
 struct redisReply;
-struct store_lease_key;
+struct store;
 struct redis_handshake;
 struct redis_lane;
 
@@ -38,15 +38,18 @@ struct redis_lane;
 void redis_lane_on_ready(struct redis_lane *l);
 void redis_lane_on_refused(void *lane, const char *why); /* so does the link */
 
+/* Is dq:meta asked of this one? That may change while it is connected. */
+bool redis_lane_has_meta(const struct redis_lane *l);
+
 /* Changed: 1 << enum weakness of each; 0 first. */
 void redis_lane_on_weak(struct redis_lane *l, unsigned weak);
 
-/* All are borrowed for the handshake's life; the link is the lane's. `lease_key` is written
- * with what the store has, and offered to a store that has none. */
+/* All are borrowed for the handshake's life; the link is the lane's. The port's lease_key
+ * is written with what the store has, and offered to a store that has none. */
 struct redis_handshake *redis_handshake_new(const struct redis_store_options *options,
                                             enum redis_kind kind, struct timers *timers,
                                             struct redis_lane *lane, struct redis_link *link,
-                                            struct store_lease_key *lease_key);
+                                            struct store *port);
 void redis_handshake_free(struct redis_handshake *h);
 
 /* When the link has opened, or anew while it is open. A lost link ends the handshake without a

@@ -232,6 +232,11 @@ void redis_lane_on_refused(void *lane, const char *why)
     redis_store_on_refused(l->store, why);
 }
 
+bool redis_lane_has_meta(const struct redis_lane *l)
+{
+    return l->has_meta;
+}
+
 void redis_lane_on_weak(struct redis_lane *l, unsigned weak)
 {
     l->weak = weak;
@@ -314,8 +319,7 @@ static struct redis_replicas *make_replicas(struct redis_lane *l, struct loop *l
 
 struct redis_lane *redis_lane_new(struct loop *loop, struct redis_store *store,
                                   const struct redis_store_options *options,
-                                  struct redis_store_stats *stats,
-                                  struct store_lease_key *lease_key,
+                                  struct redis_store_stats *stats, struct store *port,
                                   const struct redis_address *address, enum redis_kind kind)
 {
     struct redis_lane *l = must(calloc(1, sizeof(*l)));
@@ -325,7 +329,7 @@ struct redis_lane *redis_lane_new(struct loop *loop, struct redis_store *store,
     l->stats = stats;
     l->timers = &loop->timers;
     l->link = make_link(l, loop, address, kind);
-    l->handshake = redis_handshake_new(options, kind, l->timers, l, l->link, lease_key);
+    l->handshake = redis_handshake_new(options, kind, l->timers, l, l->link, port);
     if (options->min_replicas > 0)
         l->replicas = make_replicas(l, loop);
     breaker_init(&l->breaker, options->breaker_after_ms, options->breaker_failures,

@@ -121,8 +121,7 @@ bool redis_store_waits_for(const struct redis_store *s, const struct redis_lane 
 /* All are borrowed for its life. `address` with host "": the store is asked for it. */
 struct redis_lane *redis_lane_new(struct loop *loop, struct redis_store *store,
                                   const struct redis_store_options *options,
-                                  struct redis_store_stats *stats,
-                                  struct store_lease_key *lease_key,
+                                  struct redis_store_stats *stats, struct store *port,
                                   const struct redis_address *address, enum redis_kind kind);
 void redis_lane_free(struct redis_lane *l); /* stopped, or never started; nothing in flight */
 

@@ -278,7 +278,7 @@ struct redis_lane *redis_store_make_lane(struct redis_store *s,
                            : has_sentinels ? REDIS_OF_SENTINELS
                                            : REDIS_ALONE;
     struct redis_lane *l =
-        redis_lane_new(s->loop, s, &s->options, &s->stats, &s->port.lease_key, address, kind);
+        redis_lane_new(s->loop, s, &s->options, &s->stats, &s->port, address, kind);
 
     l->serial = ++s->lanes_made;
     list_append(&s->lanes, &l->link_of_all);

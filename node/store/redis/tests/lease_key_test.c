@@ -2,6 +2,9 @@
 #include "node/store/redis/tests/store_fixture.h"
 
 #include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
 
 static const struct store_lease_key *key_of(const struct node *n)
 {
@@ -13,8 +16,34 @@ static const struct store_lease_key *key_of(const struct node *n)
 
 static void assert_same_key(const struct node *a, const struct node *b)
 {
-    assert_memory_equal(key_of(a)->bytes, key_of(b)->bytes, STORE_LEASE_KEY_BYTES);
-    assert_int_equal(key_of(a)->has_bare, key_of(b)->has_bare);
+    assert_memory_equal(key_of(a), key_of(b), sizeof(*key_of(a)));
+}
+
+static bool are_up(const struct node *a, const struct node *b)
+{
+    return a->is_up && b->is_up;
+}
+
+static bool have_same_key(const struct node *a, const struct node *b)
+{
+    return are_up(a, b) && !memcmp(key_of(a), key_of(b), sizeof(*key_of(a)));
+}
+
+static bool has_bare(const struct node *a, const struct node *b)
+{
+    return key_of(a)->has_bare && key_of(b)->has_bare;
+}
+
+/* Both go on. */
+static void run_both_until(struct node *a, struct node *b,
+                           bool (*is_true)(const struct node *a, const struct node *b))
+{
+    alarm(PATIENCE_S);
+    while (!is_true(a, b)) {
+        event_base_loop(a->loop->base, EVLOOP_NONBLOCK);
+        event_base_loop(b->loop->base, EVLOOP_NONBLOCK);
+    }
+    alarm(0);
 }
 
 static void lose_connections(struct node *n)
@@ -32,8 +61,7 @@ static void nodes_that_come_first_together_have_one_key(void **state)
     node_init(&other, n->redis);
     node_start(n);
     node_start(&other);
-    run_until(other.loop, &other.is_up);
-    run_until(n->loop, &n->is_up);
+    run_both_until(n, &other, are_up);
     assert_same_key(n, &other);
     assert_false(key_of(n)->has_bare);
     node_fini(&other);
@@ -53,24 +81,113 @@ static void a_node_that_comes_later_has_the_same_key(void **state)
     node_fini(&other);
 }
 
-/* Leases that are out stay valid: the key comes back before another one can. */
-static void a_key_that_redis_has_lost_is_put_back(void **state)
+static const char *const losses[] = {"HDEL dq:meta lease_key", "DEL dq:meta", "FLUSHALL"};
+
+#define LOSSES (sizeof(losses) / sizeof(*losses))
+
+static void is_put_back_by(struct node *n)
 {
     struct store_lease_key before;
-    struct node *n = *state, other;
+    struct node other;
 
     node_start_up(n);
     before = *key_of(n);
-    redis_fixture_command(n->redis, "HDEL dq:meta lease_key");
-    lose_connections(n);
-    assert_memory_equal(key_of(n)->bytes, before.bytes, sizeof(before.bytes));
-    redis_fixture_command(n->redis, "DEL dq:meta");
-    lose_connections(n);
-    assert_memory_equal(key_of(n)->bytes, before.bytes, sizeof(before.bytes));
+    for (unsigned i = 0; i < LOSSES; i++) {
+        redis_fixture_command(n->redis, losses[i]);
+        lose_connections(n);
+        assert_memory_equal(key_of(n), &before, sizeof(before));
+    }
     node_init(&other, n->redis);
     node_start_up(&other);
     assert_same_key(n, &other);
     node_fini(&other);
+}
+
+/* Leases that are out stay valid: the key comes back before another one can. */
+static void a_key_that_redis_has_lost_is_put_back(void **state)
+{
+    is_put_back_by(*state);
+}
+
+static void what_is_known_of_older_leases_is_put_back(void **state)
+{
+    struct node *n = *state;
+
+    redis_fixture_command(n->redis, "HSET dq:meta schema 2 buckets 64");
+    is_put_back_by(n);
+    assert_true(key_of(n)->has_bare);
+}
+
+/* Its connection goes on. */
+static void a_node_notices_that_the_key_was_lost(void **state)
+{
+    struct store_lease_key before;
+    struct node *n = *state;
+
+    n->options.look_ms = 10;
+    node_start_up(n);
+    before = *key_of(n);
+    for (unsigned i = 0; i < LOSSES; i++) {
+        redis_fixture_command(n->redis, losses[i]);
+        alarm(PATIENCE_S);
+        while (!redis_fixture_command(n->redis, "HEXISTS dq:meta lease_key"))
+            event_base_loop(n->loop->base, EVLOOP_ONCE);
+        alarm(0);
+        assert_memory_equal(key_of(n), &before, sizeof(before));
+    }
+    assert_int_equal(n->downs, 0);
+}
+
+/* The one that stays connected does not know that the key was lost when the other one makes
+ * one. */
+static void nodes_agree_when_one_joins_after_a_loss(void **state)
+{
+    struct node *n = *state, other;
+
+    n->options.look_ms = 10;
+    node_start_up(n);
+    for (unsigned i = 0; i < LOSSES; i++) {
+        redis_fixture_command(n->redis, losses[i]);
+        node_init(&other, n->redis);
+        node_start_up(&other);
+        run_both_until(n, &other, have_same_key);
+        assert_false(key_of(n)->has_bare);
+        node_fini(&other);
+    }
+    assert_int_equal(n->downs, 0);
+}
+
+/* All nodes have stopped: that is how a key is replaced. */
+static void a_new_key_for_a_new_store_lets_no_lease_in_without_a_check(void **state)
+{
+    struct node *n = *state, other;
+
+    node_init(&other, n->redis);
+    node_start_up(&other);
+    node_fini(&other);
+    redis_fixture_command(n->redis, "HDEL dq:meta lease_key");
+    node_start_up(n);
+    assert_false(key_of(n)->has_bare);
+}
+
+/* A node of an older version was here, and has gone: its leases are out. */
+static void what_a_node_says_of_leases_without_a_check_is_kept(void **state)
+{
+    struct node *n = *state, other, later;
+
+    node_init(&other, n->redis);
+    n->options.look_ms = other.options.look_ms = 10;
+    node_start_up(n);
+    node_start_up(&other);
+    assert_false(key_of(n)->has_bare || key_of(&other)->has_bare);
+    n->has_bare = true;
+    run_both_until(n, &other, has_bare);
+    n->has_bare = false;
+    node_fini(&other);
+    node_init(&later, n->redis);
+    node_start_up(&later);
+    assert_true(key_of(&later)->has_bare);
+    node_fini(&later);
 }
 
 /* The store decides, whatever a node has known. */
@@ -140,6 +257,11 @@ int main(void)
         WITH_REDIS(nodes_that_come_first_together_have_one_key),
         WITH_REDIS(a_node_that_comes_later_has_the_same_key),
         WITH_REDIS(a_key_that_redis_has_lost_is_put_back),
+        WITH_REDIS(what_is_known_of_older_leases_is_put_back),
+        WITH_REDIS(a_node_notices_that_the_key_was_lost),
+        WITH_REDIS(nodes_agree_when_one_joins_after_a_loss),
+        WITH_REDIS(a_new_key_for_a_new_store_lets_no_lease_in_without_a_check),
+        WITH_REDIS(what_a_node_says_of_leases_without_a_check_is_kept),
         WITH_REDIS(a_key_that_another_node_has_made_is_taken),
         WITH_REDIS(a_store_that_is_older_than_its_key_says_so),
         WITH_REDIS(a_full_redis_gets_its_key_too),

@@ -43,6 +43,13 @@ static void on_ready(void *arg, struct bytes topic)
     n->is_woken = true;
 }
 
+static bool has_bare(void *arg)
+{
+    struct node *n = arg;
+
+    return n->has_bare;
+}
+
 static void on_refused(void *arg, const char *why)
 {
     struct node *n = arg;
@@ -68,6 +75,7 @@ void node_start(struct node *n)
                                                                .on_up = on_up,
                                                                .on_down = on_down,
                                                                .on_rollback = on_rollback,
+                                                               .has_bare = has_bare,
                                                                .arg = n};
     redis_store_start(n->store);
 }

@@ -14,6 +14,7 @@ struct node {
     struct redis_store_options options; /* to be changed before node_start() */
     int ups, downs, olders, wakeups;
     bool is_up, is_down, is_woken, is_refused, is_stopped;
+    bool has_bare; /* what it answers the store */
     char why[512];
 };
 

@@ -584,13 +584,14 @@ void script_encode_many(struct script_call *call, const struct script_keys *keys
 }
 
 void script_encode_meta(struct script_call *call, const struct script_keys *keys,
-                        struct bytes lease_key)
+                        struct bytes lease_key, bool has_bare)
 {
     begin(call, script_text_by_name("meta"), NULL, 1);
     call_add_format(call, "%s:meta", keys->prefix);
     call_add_number(call, SCRIPT_SCHEMA);
     call_add_number(call, keys->buckets);
     call_add_bytes(call, lease_key);
+    call_add_number(call, has_bare);
 }
 
 void script_encode_raise(struct script_call *call, const struct script_keys *keys,

@@ -81,8 +81,9 @@ void script_encode_push(struct script_call *call, const struct script_keys *keys
                         const struct op *op, const struct push_note *note, const char *sha);
 
 /* The commands of the handshake: `dq:meta` is looked at or made, with the key `lease_key` for
- * leases' checks where it has none (borrowed); the bucket's counter is raised when it is below
- * `seen`, and the last push that was done (number 0: none) is looked for in the ring. */
+ * leases' checks where it has none (borrowed), and told that leases without are out (has_bare);
+ * the bucket's counter is raised when it is below `seen`, and the last push that was done
+ * (number 0: none) is looked for in the ring. */
 #define SCRIPT_SCHEMA 2
 
 /* 2 to SCRIPT_MANY_MAX of one topic and one verb, in one call. The notes of pushes follow each
@@ -93,7 +94,7 @@ void script_encode_many(struct script_call *call, const struct script_keys *keys
                         const struct push_note *note, const char *sha);
 
 void script_encode_meta(struct script_call *call, const struct script_keys *keys,
-                        struct bytes lease_key);
+                        struct bytes lease_key, bool has_bare);
 
 struct script_raise { /* the texts are copied */
     int64_t seen;

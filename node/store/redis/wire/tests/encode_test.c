@@ -662,10 +662,11 @@ static void names_the_keys_of_the_handshake(void **state)
                                        .goes_on = "a:",
                                        .is_known = true};
 
-    script_encode_meta(&call, &keys, BYTES("a key"));
+    script_encode_meta(&call, &keys, BYTES("a key"), true);
     assert_arg(3, "dq:meta");
     assert_arg(5, "64");
     assert_arg(6, "a key");
+    assert_arg(7, "1");
     script_encode_raise(&call, &keys, 63, &raise);
     assert_int_equal(call.argc, 3 + 3 + 8);
     assert_arg(3, "dq:{63}:n");
