@@ -17,7 +17,8 @@ static const struct {
     struct file_limits limits;
 } parts[TLS_PARTS] = {
     [TLS_CERTIFICATE] = {"tls.certificate", {.bytes_max = CERTIFICATE_BYTES_MAX}},
-    [TLS_KEY] = {"tls.key", {.bytes_max = CERTIFICATE_BYTES_MAX, .forbidden = S_IROTH}},
+    [TLS_KEY] = {"tls.key",
+                 {.bytes_max = CERTIFICATE_BYTES_MAX, .forbidden = S_IROTH | S_IWOTH}},
     [TLS_CLIENT_CA] = {"tls.client_ca", {.bytes_max = CLIENT_CA_BYTES_MAX}},
 };
 

@@ -369,13 +369,11 @@ static void add_row(struct table *table, const json_t *row)
 {
     json_t *topics = json_object_get(row, "topics");
     struct buf text = BUF_INIT;
-    size_t i;
-    json_t *topic;
 
     table_add(table, output_text(row, "name"));
     table_add(table, output_text(row, "roles"));
-    json_array_foreach(topics, i, topic)
-        buf_printf(&text, "%s%s", i ? "," : "", json_string_value(topic));
+    for (size_t i = 0; i < json_array_size(topics); i++)
+        buf_printf(&text, "%s%s", i ? "," : "", json_string_value(json_array_get(topics, i)));
     table_add(table, text.len ? buf_bytes(&text) : BYTES("*"));
     buf_fini(&text);
     table_add_number(table, output_number(row, "tokens", 0));
