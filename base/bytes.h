@@ -52,6 +52,19 @@ static inline int bytes_compare(struct bytes a, struct bytes b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
+/* Takes the part of `rest` before the first `c`, and drops that `c`; without a `c`, takes all.
+ */
+static inline struct bytes bytes_cut(struct bytes *rest, char c)
+{
+    const char *at = rest->len ? memchr(rest->at, c, rest->len) : NULL;
+    size_t len = at ? (size_t)(at - rest->at) : rest->len;
+    size_t gone = at ? len + 1 : len;
+    struct bytes front = bytes_of(rest->at, len);
+
+    *rest = bytes_of(rest->at + gone, rest->len - gone);
+    return front;
+}
+
 /* A terminated copy, the caller's to free(). A NUL in the bytes ends it. */
 static inline char *bytes_copy(struct bytes from)
 {

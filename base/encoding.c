@@ -145,6 +145,39 @@ bool base64_decode(struct bytes text, struct bytes *out)
     return true;
 }
 
+/* ---- hexadecimal ---- */
+
+void hex_add(struct buf *out, const void *at, size_t len)
+{
+    const unsigned char *bytes = at;
+
+    for (size_t i = 0; i < len; i++)
+        buf_printf(out, "%02x", bytes[i]);
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool hex_read(struct bytes text, void *to, size_t len)
+{
+    unsigned char *bytes = to;
+
+    if (text.len != 2 * len)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        int high = hex_digit(text.at[2 * i]), low = hex_digit(text.at[2 * i + 1]);
+
+        if (high < 0 || low < 0)
+            return false;
+        bytes[i] = (unsigned char)(high << 4 | low);
+    }
+    return true;
+}
+
 /* ---- numbers ---- */
 
 bool digits_read(struct bytes text, int64_t *number)

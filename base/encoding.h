@@ -1,4 +1,4 @@
-/* What is text, and bytes as text: UTF-8, base64, numbers. Pure. */
+/* What is text, and bytes as text: UTF-8, base64, hexadecimal, numbers. Pure. */
 #ifndef DUEQ_BASE_ENCODING_H
 #define DUEQ_BASE_ENCODING_H
 
@@ -20,6 +20,12 @@ void base64_add(struct buf *out, struct bytes bytes);
  * else), in place: the bytes of `text` must be the caller's to change, and `out` borrows from
  * them. False: not base64; `out` is untouched and `text` is spoilt. */
 bool base64_decode(struct bytes text, struct bytes *out);
+
+/* Adds the bytes as two digits of 0-9a-f each. */
+void hex_add(struct buf *out, const void *at, size_t len);
+
+/* Exactly `len` bytes from their digits. False: these are none, and `to` has no meaning. */
+bool hex_read(struct bytes text, void *to, size_t len);
 
 /* A whole number in decimal: digits and nothing else; the same with or without a minus. False:
  * it is none, and `number` has no meaning. One beyond the type becomes the type's largest, or

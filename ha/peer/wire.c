@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "base/encoding.h"
+
 static const struct {
     const char *word;
     const char *fields; /* a single letter is a field, a longer word is itself */
@@ -27,38 +29,11 @@ const char *peer_refusal_text(enum peer_refusal refusal)
 
 /* ---- the pieces ---- */
 
-static void print_hex(struct buf *to, const unsigned char *at, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        buf_printf(to, "%02x", at[i]);
-}
-
-static int digit_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static bool parse_hex(struct bytes text, unsigned char *at, size_t len)
-{
-    if (text.len != 2 * len)
-        return false;
-    for (size_t i = 0; i < len; i++) {
-        int high = digit_of(text.at[2 * i]), low = digit_of(text.at[2 * i + 1]);
-
-        if (high < 0 || low < 0)
-            return false;
-        at[i] = (unsigned char)(high << 4 | low);
-    }
-    return true;
-}
-
 static bool parse_hex64(struct bytes text, uint64_t *number)
 {
     unsigned char at[8];
 
-    if (!parse_hex(text, at, sizeof(at)))
+    if (!hex_read(text, at, sizeof(at)))
         return false;
     *number = 0;
     for (size_t i = 0; i < sizeof(at); i++)
@@ -121,10 +96,10 @@ static void print_field(char field, const struct peer_message *m, struct buf *to
         buf_printf(to, "%016" PRIx64, m->incarnation);
         break;
     case 'c':
-        print_hex(to, m->challenge, sizeof(m->challenge));
+        hex_add(to, m->challenge, sizeof(m->challenge));
         break;
     case 'm':
-        print_hex(to, m->mac, sizeof(m->mac));
+        hex_add(to, m->mac, sizeof(m->mac));
         break;
     case 'r':
         buf_add_text(to, refusals[m->refusal].word);
@@ -133,7 +108,7 @@ static void print_field(char field, const struct peer_message *m, struct buf *to
         buf_printf(to, "%016" PRIx64, (uint64_t)m->session.session);
         break;
     case 'p':
-        print_hex(to, m->session.password, sizeof(m->session.password));
+        hex_add(to, m->session.password, sizeof(m->session.password));
         break;
     case 't':
         token_print(&m->token, token);
@@ -161,9 +136,9 @@ static bool parse_field(char field, struct bytes text, struct peer_message *m)
     case 'i':
         return parse_hex64(text, &m->incarnation) && m->incarnation != 0;
     case 'c':
-        return parse_hex(text, m->challenge, sizeof(m->challenge));
+        return hex_read(text, m->challenge, sizeof(m->challenge));
     case 'm':
-        return parse_hex(text, m->mac, sizeof(m->mac));
+        return hex_read(text, m->mac, sizeof(m->mac));
     case 'r':
         return parse_refusal(text, &m->refusal);
     case 's':
@@ -172,7 +147,7 @@ static bool parse_field(char field, struct bytes text, struct peer_message *m)
         m->session.session = (int64_t)number;
         return true;
     case 'p':
-        return parse_hex(text, m->session.password, sizeof(m->session.password));
+        return hex_read(text, m->session.password, sizeof(m->session.password));
     case 't':
         return token_parse(&m->token, text) == STATUS_OK && !token_is_none(&m->token);
     case 'q':

@@ -226,60 +226,60 @@ static enum ctl_exit change(struct ctl *ctl, const char *path, const struct buf 
 
 /* ---- token new ---- */
 
-static void add_until(struct buf *to, int64_t until_ms)
+/* The identity that roles, topics and a name make, where they are given; else as before. NULL:
+ * it was said what is wrong. */
+static struct identity *identity_of(const char *name, const struct identity *old,
+                                    const struct option_value *own)
 {
-    time_t until = (time_t)(until_ms / 1000);
-    char text[32];
-    struct tm parts;
+    const char *why = "a name is 1 to 64 of [A-Za-z0-9_.-]";
+    struct buf line = BUF_INIT;
+    struct identity *made;
 
-    if (strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&until, &parts)))
-        buf_printf(to, " until=%s", text);
+    buf_printf(&line, "%s ", name);
+    if (own[ROLES].is_given)
+        buf_add_text(&line, own[ROLES].text);
+    else
+        access_roles_print(&line, old->roles);
+    if (own[TOPICS].is_given)
+        buf_printf(&line, " topics=%s", own[TOPICS].text);
+    for (unsigned i = 0; old && !own[TOPICS].is_given && i < old->topic_count; i++)
+        buf_printf(&line, "%s%.*s", i ? "," : " topics=", BYTES_ARG(old->topics[i]));
+    made = identity_parse(buf_bytes(&line), &why);
+    if (made && !bytes_equal(made->name, bytes_of_text(name))) { /* it has a blank in it */
+        why = "a name is 1 to 64 of [A-Za-z0-9_.-]";
+        identity_drop(made);
+        made = NULL;
+    }
+    if (!made)
+        ctl_misused("token: %s", why);
+    buf_fini(&line);
+    return made;
 }
 
-static void add_hash(struct buf *to, const unsigned char *hash)
-{
-    for (unsigned i = 0; i < TOKEN_HASH_BYTES; i++)
-        buf_printf(to, "%02x", hash[i]);
-}
-
-/* What is given on the command line goes before what the identity had. */
+/* What is given on the command line goes before what the identity had, and its newest token of
+ * before holds on. */
 static enum ctl_exit add_line(struct buf *line, const char *name, const struct identity *old,
                               const struct option_value *own, const unsigned char *hash)
 {
-    struct buf roles = BUF_INIT;
+    struct identity *made;
 
     if (!old && !own[ROLES].is_given)
         return ctl_misused("token: --roles is missing: %s is new", name);
-    if (old)
-        access_roles_print(&roles, old->roles);
-    buf_printf(line, "%s %s", name, own[ROLES].is_given ? own[ROLES].text : buf_text(&roles));
-    buf_fini(&roles);
-    if (own[TOPICS].is_given)
-        buf_printf(line, " topics=%s", own[TOPICS].text);
-    for (unsigned i = 0; old && !own[TOPICS].is_given && i < old->topic_count; i++)
-        buf_printf(line, "%s%.*s", i ? "," : " topics=", BYTES_ARG(old->topics[i]));
+    made = identity_of(name, old, own);
+    if (!made)
+        return CTL_USAGE;
     if (own[UNTIL].is_given)
-        add_until(line, own[UNTIL].number);
-    else if (old && old->until_ms != INT64_MAX)
-        add_until(line, old->until_ms);
-    buf_add_text(line, " token=");
-    if (old && old->token_count) { /* the newest of before holds on */
-        add_hash(line, old->tokens[old->token_count - 1]);
-        buf_add_char(line, ',');
-    }
-    add_hash(line, hash);
+        made->until_ms = own[UNTIL].number;
+    else if (old)
+        made->until_ms = old->until_ms;
+    made->token_count = 0;
+    if (old && old->token_count)
+        memcpy(made->tokens[made->token_count++], old->tokens[old->token_count - 1],
+               TOKEN_HASH_BYTES);
+    memcpy(made->tokens[made->token_count++], hash, TOKEN_HASH_BYTES);
+    identity_print(line, made);
+    identity_drop(made);
     return CTL_DONE;
-}
-
-/* A name with a blank in it would be a name and roles. */
-static enum ctl_exit judge(const struct buf *line, const char *name)
-{
-    const char *why = "a name is 1 to 64 of [A-Za-z0-9_.-]";
-    struct identity *identity = identity_parse(buf_bytes(line), &why);
-    bool is_good = identity && bytes_equal(identity->name, bytes_of_text(name));
-
-    identity_drop(identity);
-    return is_good ? CTL_DONE : ctl_misused("token: %s", why);
 }
 
 static void tell(const struct ctl *ctl, const char *name, const struct buf *token)
@@ -304,8 +304,6 @@ static enum ctl_exit run_new(struct ctl *ctl, const char *path, const char *name
     access_make_token(&token);
     access_hash(buf_bytes(&token), hash);
     end = add_line(&line, name, old, own, hash);
-    if (end == CTL_DONE)
-        end = judge(&line, name);
     if (end == CTL_DONE)
         end = change(ctl, path, text, about, name, &line);
     if (end == CTL_DONE)

@@ -129,12 +129,9 @@ void access_turn_off(struct access *a)
 
 struct bytes access_next_line(struct bytes *rest)
 {
-    const char *end = memchr(rest->at, '\n', rest->len);
-    size_t len = end ? (size_t)(end - rest->at) : rest->len;
-    struct bytes line = bytes_of(rest->at, len);
+    struct bytes line = bytes_cut(rest, '\n');
 
-    *rest = bytes_of(rest->at + len + (end != NULL), rest->len - len - (end != NULL));
-    if (len && line.at[len - 1] == '\r')
+    if (line.len && line.at[line.len - 1] == '\r')
         line.len--;
     return line;
 }

@@ -4,23 +4,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/encoding.h"
 #include "protocol/access/role.h"
 
 #define UNTIL_FORM  "%Y-%m-%dT%H:%M:%SZ"
 #define UNTIL_BYTES 20
 
 /* ---- a line in parts ---- */
-
-/* Takes the part in front of the first `c`, and drops that `c`; without one, takes all. */
-static struct bytes cut(struct bytes *rest, char c)
-{
-    const char *at = rest->len ? memchr(rest->at, c, rest->len) : NULL;
-    size_t len = at ? (size_t)(at - rest->at) : rest->len;
-    struct bytes part = bytes_of(rest->at, len);
-
-    *rest = bytes_of(rest->at + len + (at != NULL), rest->len - len - (at != NULL));
-    return part;
-}
 
 static bool is_blank(char c)
 {
@@ -66,27 +56,6 @@ static bool is_pattern(struct bytes text)
     return text.len > 0;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static bool read_hash(struct bytes hex, unsigned char *hash)
-{
-    if (hex.len != (size_t)2 * TOKEN_HASH_BYTES)
-        return false;
-    for (size_t i = 0; i < TOKEN_HASH_BYTES; i++) {
-        int high = hex_digit(hex.at[2 * i]), low = hex_digit(hex.at[2 * i + 1]);
-
-        if (high < 0 || low < 0)
-            return false;
-        hash[i] = (unsigned char)(high << 4 | low);
-    }
-    return true;
-}
-
 /* ---- the members; each returns NULL, or what is wrong ---- */
 
 static bool has_comma_at_end(struct bytes list)
@@ -99,7 +68,7 @@ static const char *take_topics(struct identity *identity, struct bytes value)
     bool is_cut = has_comma_at_end(value);
 
     do {
-        struct bytes pattern = cut(&value, ',');
+        struct bytes pattern = bytes_cut(&value, ',');
 
         if (is_cut || !is_pattern(pattern))
             return "topics: each is a topic, or its first letters and a '*'";
@@ -140,7 +109,8 @@ static const char *take_token(struct identity *identity, struct bytes value)
     do {
         if (identity->token_count == IDENTITY_TOKENS_MAX)
             return "token: more than two";
-        if (is_cut || !read_hash(cut(&value, ','), identity->tokens[identity->token_count++]))
+        if (is_cut || !hex_read(bytes_cut(&value, ','),
+                                identity->tokens[identity->token_count++], TOKEN_HASH_BYTES))
             return "token: the SHA-256 of a token is 64 digits of 0-9a-f";
     } while (value.len);
     return NULL;
@@ -155,7 +125,7 @@ static const struct {
 
 static const char *take_member(struct identity *identity, struct bytes word, unsigned *given)
 {
-    struct bytes name = cut(&word, '=');
+    struct bytes name = bytes_cut(&word, '=');
 
     for (unsigned i = 0; i < MEMBERS; i++) {
         if (!bytes_equal(name, bytes_of_text(members[i].name)))
@@ -218,8 +188,7 @@ void identity_print(struct buf *to, const struct identity *identity)
         buf_printf(to, " until=%s", text);
     for (unsigned i = 0; i < identity->token_count; i++) {
         buf_add_text(to, i ? "," : " token=");
-        for (unsigned k = 0; k < TOKEN_HASH_BYTES; k++)
-            buf_printf(to, "%02x", identity->tokens[i][k]);
+        hex_add(to, identity->tokens[i], TOKEN_HASH_BYTES);
     }
 }
 

@@ -58,7 +58,7 @@ static struct popping *popping_new(struct exchange *x, unsigned topic_count)
     struct bytes rest = x->topic;
 
     for (unsigned i = 0; i < topic_count; i++)
-        p->topics[i] = url_cut(&rest, ',');
+        p->topics[i] = bytes_cut(&rest, ',');
     *p = (struct popping){.x = x,
                           .pop = {.topics = p->topics,
                                   .topic_count = topic_count,

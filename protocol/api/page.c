@@ -23,36 +23,24 @@ static void add_next(struct page *page)
         return;
     }
     buf_printf(&page->json, "\"%u.", page->part);
-    for (size_t i = 0; i < page->after.len; i++)
-        buf_printf(&page->json, "%02x", (unsigned char)page->after.at[i]);
+    hex_add(&page->json, page->after.at, page->after.len);
     buf_add_char(&page->json, '"');
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static bool read_hex(struct bytes hex, struct buf *out)
 {
-    if (hex.len % 2 != 0 || hex.len > 2 * OP_CURSOR_MAX)
-        return false;
-    for (size_t i = 0; i < hex.len; i += 2) {
-        int high = hex_digit(hex.at[i]), low = hex_digit(hex.at[i + 1]);
+    size_t len = hex.len / 2;
 
-        if (high < 0 || low < 0)
-            return false;
-        buf_add_char(out, (char)(high << 4 | low));
-    }
+    if (len > OP_CURSOR_MAX || !hex_read(hex, buf_reserve(out, len), len))
+        return false;
+    out->len += len;
     return true;
 }
 
 static bool read_cursor(struct page *page, struct bytes cursor, unsigned first)
 {
     bool has_point = cursor.len && memchr(cursor.at, '.', cursor.len);
-    struct bytes digits = url_cut(&cursor, '.');
+    struct bytes digits = bytes_cut(&cursor, '.');
     int64_t part;
 
     if (!has_point || !digits_read(digits, &part) || part < first || part >= page->end)

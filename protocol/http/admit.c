@@ -72,7 +72,7 @@ static enum http_error judge_topics(const struct exchange *x)
     if (!url_unescape(&names))
         return HTTP_ERROR_ESCAPE;
     while (names.len)
-        if (!identity_has_topic(x->who, url_cut(&names, ',')))
+        if (!identity_has_topic(x->who, bytes_cut(&names, ',')))
             return HTTP_ERROR_FORBIDDEN;
     return HTTP_ERROR_NONE;
 }

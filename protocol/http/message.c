@@ -37,24 +37,13 @@ bool url_unescape(struct bytes *text)
     return true;
 }
 
-struct bytes url_cut(struct bytes *rest, char c)
-{
-    const char *at = rest->len ? memchr(rest->at, c, rest->len) : NULL;
-    size_t len = at ? (size_t)(at - rest->at) : rest->len;
-    size_t gone = at ? len + 1 : len;
-    struct bytes front = bytes_of(rest->at, len);
-
-    *rest = bytes_of(rest->at + gone, rest->len - gone);
-    return front;
-}
-
 bool url_query_next(struct bytes *rest, struct bytes *name, struct bytes *value)
 {
     while (rest->len) {
-        *value = url_cut(rest, '&');
+        *value = bytes_cut(rest, '&');
         if (!value->len)
             continue;
-        *name = url_cut(value, '=');
+        *name = bytes_cut(value, '=');
         return true;
     }
     return false;
@@ -80,7 +69,7 @@ static bool is_v4_address(struct bytes name)
 static bool is_listed(struct bytes name, struct bytes names)
 {
     while (names.len)
-        if (is_word(name, url_cut(&names, ',')))
+        if (is_word(name, bytes_cut(&names, ',')))
             return true;
     return false;
 }
@@ -91,7 +80,7 @@ bool host_is_ours(struct bytes host, const char *names)
 
     if (!host.len || !names || !*names || host.at[0] == '[')
         return true;
-    name = url_cut(&host, ':');
+    name = bytes_cut(&host, ':');
     return is_v4_address(name) || is_word(name, BYTES("localhost")) ||
            is_listed(name, bytes_of_text(names));
 }
@@ -384,7 +373,7 @@ static enum http_error take_connection(struct bytes value, struct head *h)
     bool is_closed = false, is_kept = false;
 
     while (value.len) {
-        struct bytes word = trim(url_cut(&value, ','));
+        struct bytes word = trim(bytes_cut(&value, ','));
 
         is_closed |= is_word(word, BYTES("close"));
         is_kept |= is_word(word, BYTES("keep-alive"));

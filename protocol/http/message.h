@@ -24,10 +24,6 @@ bool url_unescape(struct bytes *text);
 /* The next "name=value" of a query, false at the end; both still escaped. */
 bool url_query_next(struct bytes *rest, struct bytes *name, struct bytes *value);
 
-/* Takes the part of `rest` before the first `c`, and drops that `c`; without a `c`, takes all
- * of `rest`. */
-struct bytes url_cut(struct bytes *rest, char c);
-
 /* ---- the names by which a request may call this node ----
  *
  * A web page can point its own name at this node for a moment (DNS rebinding); the browser then
