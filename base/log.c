@@ -25,6 +25,7 @@ struct module_level {
 };
 
 const char *const log_modules[] = {
+    "admin",        /* the port for operators */
     "app",          /* the worker's start and end */
     "conf",         /* reading the configuration again */
     "gmq",          /* the gmq port */
@@ -38,6 +39,7 @@ const char *const log_modules[] = {
     "redis",        /* our links to Redis */
     "redis-server", /* what the embedded Redis says */
     "scanner",      /* moving what is due */
+    "socket",       /* the operators' socket */
     "tls",          /* certificates of the ports */
     "vip",          /* the virtual address */
     "waiters",      /* consumers that wait */

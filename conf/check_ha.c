@@ -157,8 +157,10 @@ static void want_an_address_for_clients(struct conf_draft *d)
 static void want_an_address_for_dueqctl(struct conf_draft *d)
 {
     const struct conf_address *http = &d->conf->listen[PORT_HTTP];
+    const struct conf_address *admin = &d->conf->listen[PORT_ADMIN];
+    bool has_admin = admin->kind == ADDRESS_TCP && !is_loopback(admin->host);
 
-    if (has_others(d) && !*d->conf->ha.advertise && http->kind == ADDRESS_TCP &&
+    if (has_others(d) && !has_admin && !*d->conf->ha.advertise && http->kind == ADDRESS_TCP &&
         is_loopback(http->host) && !are_all_loopback(d->conf->ha.zookeeper))
         check_complain(d, "http.listen",
                        "is advertised to the other nodes, where it means another machine, and "
@@ -196,7 +198,8 @@ static const struct check_rule rules[] = {
     {want_a_peer_port, {"ha.mode", "ha.peer.listen", CHECK_PORT_KEYS}},
     {want_an_address_for_nodes, {"ha.mode", "ha.peer.listen", "ha.advertise", "ha.zookeeper"}},
     {want_an_address_for_clients, {"ha.mode", "ha.advertise", CHECK_PORT_KEYS}},
-    {want_an_address_for_dueqctl, {"ha.mode", "http.listen", "ha.advertise", "ha.zookeeper"}},
+    {want_an_address_for_dueqctl,
+     {"ha.mode", "http.listen", "admin.listen", "ha.advertise", "ha.zookeeper"}},
     {want_a_hook_that_runs, {"ha.mode", "ha.hook"}},
     {want_names_of_znodes, {"ha.mode", "ha.cluster", "node.id"}},
 };

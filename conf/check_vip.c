@@ -212,16 +212,17 @@ static void want_ports_everywhere(struct conf_draft *d)
 
     if (has_list(d, &these))
         for (unsigned i = 0; i < CONF_PORTS; i++)
-            want_it_everywhere(d, conf_port_key(i), &d->conf->listen[i], &these);
+            if (conf_port_is_for_clients(i))
+                want_it_everywhere(d, conf_port_key(i), &d->conf->listen[i], &these);
 }
 
 static void want_something_to_serve(struct conf_draft *d)
 {
-    unsigned off = 0;
+    unsigned open = 0;
 
     for (unsigned i = 0; i < CONF_PORTS; i++)
-        off += d->conf->listen[i].kind == ADDRESS_OFF;
-    if (is_wanted(d) && off == CONF_PORTS)
+        open += conf_port_is_for_clients(i) && d->conf->listen[i].kind != ADDRESS_OFF;
+    if (is_wanted(d) && !open)
         check_complain(d, "vip.address",
                        "is for clients, and all their ports are off: switch one on, such as "
                        "http.listen, or leave it out");
@@ -241,6 +242,11 @@ static void want_another_than(struct conf_draft *d, const char *key, const char 
 static void want_a_peer_port_of_its_own(struct conf_draft *d)
 {
     want_another_than(d, "ha.peer.listen", d->conf->ha.peer.host);
+}
+
+static void want_an_admin_port_of_its_own(struct conf_draft *d)
+{
+    want_another_than(d, "admin.listen", d->conf->listen[PORT_ADMIN].host);
 }
 
 static void want_to_advertise_another(struct conf_draft *d)
@@ -275,6 +281,7 @@ static const struct check_rule rules[] = {
     {want_ports_everywhere, {"vip.address", CHECK_PORT_KEYS}},
     {want_something_to_serve, {"vip.address", CHECK_PORT_KEYS}},
     {want_a_peer_port_of_its_own, {"vip.address", "ha.peer.listen"}},
+    {want_an_admin_port_of_its_own, {"vip.address", "admin.listen"}},
     {want_to_advertise_another, {"vip.address", "ha.advertise"}},
     {want_a_hook_that_runs, {"vip.address", "vip.hook"}},
     {want_one_way, {"vip.address", "vip.hook", "vip.interface"}},

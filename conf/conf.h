@@ -31,7 +31,7 @@
 #include "base/tls_context.h"
 #include "base/topic_settings.h"
 
-/* The ports for clients: a row for each dialect that listens.
+/* The ports: a row for each dialect that listens.
  *
  *   X(NAME, "word", default, help, KEYS)
  *
@@ -46,7 +46,8 @@
 /* clang-format off */
 #define CONF_PORT_LIST(X)                                                                      \
     X(GMQ, "gmq", "127.0.0.1:9503", "where clients in the manner of gmq connect", GMQ_KEYS)    \
-    X(HTTP, "http", "127.0.0.1:8000", "where the HTTP API, health and metrics are", HTTP_KEYS)
+    X(HTTP, "http", "127.0.0.1:8000", "where the HTTP API, health and metrics are", HTTP_KEYS) \
+    X(ADMIN, "admin", "", "where operators and monitors ask, as at http.listen", ADMIN_KEYS)
 /* clang-format on */
 
 enum conf_port {
@@ -55,6 +56,12 @@ enum conf_port {
 #undef X
         CONF_PORTS
 };
+
+/* Clients connect there, at the virtual address, too. The other one is for operators. */
+static inline bool conf_port_is_for_clients(enum conf_port port)
+{
+    return port != PORT_ADMIN;
+}
 
 /* "gmq"; and "gmq.listen". */
 const char *conf_port_word(enum conf_port port);
@@ -195,6 +202,9 @@ struct conf {
         unsigned metrics_topics;
         char *hosts; /* names with commas between; "": any */
     } http;
+    struct {
+        char *socket; /* a path, or a name in node.data_dir; "": there is none */
+    } admin;
     struct {
         char *file[TLS_PARTS];       /* "": none */
         enum conf_tls_client client; /* where TLS_CLIENT_CA is given */

@@ -39,6 +39,10 @@ static const char *const backoff_words[] = {"none", "fixed", "exponential", NULL
     {"http.hosts", &kind_hosts, AT(http.hosts), "", 0, 4096, \
      .is_reloadable = true, .help = "names the node may be called by; empty: any"},
 
+#define ADMIN_KEYS \
+    {"admin.socket", &kind_text, AT(admin.socket), "admin.sock", 0, PATH_BYTES, \
+     .help = "a socket for operators on this machine; a name is one in node.data_dir; empty: none"},
+
 /* A secret, and behind it the file that may hold it; the field for that is FIELD_file. */
 #define SECRET(path, field, max, text, text_of_file) \
     {path, &kind_text, AT(field), "", 0, max, .is_secret = true, .help = text}, \

@@ -73,13 +73,14 @@ struct ha_scanners {
 
 /* Texts are borrowed for the ha's life. */
 struct ha_options {
-    const char *node;              /* unique in the cluster */
-    const char *root;              /* path of the cluster's znodes: "/dueq/main" */
-    const char *version;           /* of this program */
-    const char *abilities;         /* words with a space between, see ha_ability(); or NULL */
-    const char *gmq, *http, *peer; /* addresses for other nodes and for people; "" : off */
-    uint64_t incarnation;          /* of the warden: a worker's restart is no duplicate id */
-    int64_t session_ms;            /* T, as asked of the servers */
+    const char *node;      /* unique in the cluster */
+    const char *root;      /* path of the cluster's znodes: "/dueq/main" */
+    const char *version;   /* of this program */
+    const char *abilities; /* words with a space between, see ha_ability(); or NULL */
+    /* Addresses for other nodes and for people; "": off. */
+    const char *gmq, *http, *admin, *peer;
+    uint64_t incarnation; /* of the warden: a worker's restart is no duplicate id */
+    int64_t session_ms;   /* T, as asked of the servers */
     enum ha_on_loss on_loss;
     unsigned priority; /* 0 to 100; a higher one campaigns sooner */
     bool no_failover;  /* never leads but by force */
@@ -195,7 +196,8 @@ struct ha_node {
     char name[HA_NODE_MAX + 1];
     char version[HA_VERSION_MAX + 1];
     char abilities[HA_ABILITIES_MAX + 1];
-    char gmq[PEER_ADDR_MAX + 1], http[PEER_ADDR_MAX + 1], peer[PEER_ADDR_MAX + 1];
+    char gmq[PEER_ADDR_MAX + 1], http[PEER_ADDR_MAX + 1];
+    char admin[PEER_ADDR_MAX + 1], peer[PEER_ADDR_MAX + 1];
     unsigned priority;
     bool no_failover;
     bool is_here;   /* registered now */

@@ -89,8 +89,8 @@ struct node_lead {
     struct ha *ha;
     struct ha_journal journal;
     char root[sizeof("/dueq/") + 64];
-    struct buf gmq, http, peer;     /* addresses for other nodes */
-    char token[TOKEN_TEXT_LEN + 1]; /* it leads, or led, with it */
+    struct buf gmq, http, admin, peer; /* addresses for other nodes */
+    char token[TOKEN_TEXT_LEN + 1];    /* it leads, or led, with it */
     struct timer writes; /* writes the lease to the journal, also while the queue is idle */
     struct standalone standalone;
     struct timer unlisted; /* store away: then other nodes take over its topics */
@@ -237,6 +237,23 @@ static void print_address(const struct node_lead *l, int fd, struct buf *to)
     buf_fini(&own);
 }
 
+/* "https://" in front where the port takes nothing else. */
+static void print_url(const struct node_lead *l, enum conf_port port, struct buf *to)
+{
+    int fd = l->options.port_fds[port];
+
+    if (fd >= 0 && l->options.conf->port_tls[port] == PORT_TLS_REQUIRED)
+        buf_add_text(to, "https://");
+    print_address(l, fd, to);
+}
+
+/* Can other nodes reach the port? Where their own link does not leave this machine, they are
+ * here. */
+static bool is_for_others(int fd, int peer_fd)
+{
+    return fd >= 0 && (!listen_is_local(fd) || (peer_fd >= 0 && listen_is_local(peer_fd)));
+}
+
 static const enum peer_tls_mode tls_modes[] = {
     [HA_TLS_OFF] = PEER_TLS_OFF,
     [HA_TLS_OPTIONAL] = PEER_TLS_OPTIONAL,
@@ -263,6 +280,7 @@ static void join_parts(struct node_lead *l)
         .abilities = LEASE_CHECK,
         .gmq = buf_text(&l->gmq),
         .http = buf_text(&l->http),
+        .admin = buf_text(&l->admin),
         .peer = buf_text(&l->peer),
         .incarnation = l->options.incarnation,
         .session_ms = conf->ha.session_ms,
@@ -325,7 +343,9 @@ struct node_lead *node_lead_new(const struct node_lead_options *options)
         return l;
     snprintf(l->root, sizeof(l->root), "/dueq/%s", conf->ha.cluster);
     print_address(l, options->port_fds[PORT_GMQ], &l->gmq);
-    print_address(l, options->port_fds[PORT_HTTP], &l->http);
+    print_url(l, PORT_HTTP, &l->http);
+    if (is_for_others(options->port_fds[PORT_ADMIN], options->peer_fd))
+        print_url(l, PORT_ADMIN, &l->admin);
     print_address(l, options->peer_fd, &l->peer);
     if (conf->ha.journal)
         ha_journal_open(&l->journal, conf->node.data_dir, conf->node.id);
@@ -349,6 +369,7 @@ void node_lead_free(struct node_lead *l)
     timer_disarm(&l->options.loop->timers, &l->stopped);
     buf_fini(&l->gmq);
     buf_fini(&l->http);
+    buf_fini(&l->admin);
     buf_fini(&l->peer);
     free(l);
 }

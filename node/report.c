@@ -123,6 +123,7 @@ static void read_nodes(struct report_cluster *c, struct cluster_status *to)
             .version = n->version,
             .gmq = n->gmq,
             .http = n->http,
+            .admin = n->admin,
             .peer = n->peer,
             .priority = n->priority,
             .no_failover = n->no_failover,
@@ -365,6 +366,12 @@ static const struct ha_node *leader_row(const struct ha_status *s)
     return NULL;
 }
 
+/* Of its operators; "": it has none. */
+static const char *address_of(const struct ha_node *n)
+{
+    return n->admin[0] ? n->admin : n->http;
+}
+
 /* Only the leader may adopt Redis: any other node would do it on hearsay. */
 static void say_who_adopts(struct report_cluster *c, char *why, size_t size)
 {
@@ -383,11 +390,12 @@ static void say_who_adopts(struct report_cluster *c, char *why, size_t size)
                  "this node leads, and Redis does not refuse it: there is nothing to adopt");
     else if (!strcmp(c->status.leader, c->node))
         snprintf(why, size, "this node leads, but ZooKeeper does not answer it now; ask again");
-    else if (n && n->http[0])
-        snprintf(why, size,
-                 "%s leads, and only the leader can: dueqctl --url http://%s fence "
-                 "adopt",
-                 n->name, n->http);
+    else if (n && *address_of(n))
+        snprintf(
+            why, size,
+            "%s leads, and only the leader can: dueqctl fence adopt on its machine, or with "
+            "a token dueqctl --url %s%s fence adopt",
+            n->name, strstr(address_of(n), "://") ? "" : "http://", address_of(n));
     else
         snprintf(why, size, "%s leads, and only the leader can: ask it", c->status.leader);
 }

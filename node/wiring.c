@@ -6,13 +6,19 @@
 #include <sys/stat.h>
 
 #include "conf/load.h"
+#include "node/warden/listen.h"
 #include "protocol/access/access.h"
+#include "protocol/access/role.h"
 #include "protocol/api/api.h"
 #include "protocol/conn/port.h"
 #include "protocol/gmq/gmq.h"
 #include "protocol/http/http.h"
 
-#define OWN_DESCRIPTORS 64 /* at most, beside those of clients; of few, half */
+/* At most, beside those of clients; of few, half: for Redis, ZooKeeper, nodes and files, and
+ * for the operators at their two ports, those over the limit there included. */
+#define OWN_DESCRIPTORS   (64 + 2 * (ADMIN_CONNECTIONS + ADMIN_EXCESS))
+#define ADMIN_CONNECTIONS 64 /* of each of the two; of few descriptors, one in 32 */
+#define ADMIN_EXCESS      8
 /* For HTTP's clients over a limit; where descriptors are few, an eighth. Two turns of the
  * listener, so that each client is read before others take its room. */
 #define EXCESS_DESCRIPTORS  ((uint64_t)2 * LISTENER_ACCEPTS_PER_TURN)
@@ -160,13 +166,20 @@ static uint64_t descriptors_allowed(void)
     return getrlimit(RLIMIT_NOFILE, &limit) ? UINT64_MAX : limit.rlim_cur;
 }
 
-/* For each port that listens. */
+static unsigned admin_connections_max(uint64_t descriptors)
+{
+    uint64_t max = smaller(ADMIN_CONNECTIONS, descriptors / 32);
+
+    return max ? (unsigned)max : 1;
+}
+
+/* For each port for clients that listens. */
 static unsigned connections_max(const struct conf *conf)
 {
     unsigned ports = 0;
 
     for (unsigned i = 0; i < CONF_PORTS; i++)
-        ports += conf->listen[i].kind != ADDRESS_OFF;
+        ports += conf->listen[i].kind != ADDRESS_OFF && wiring_is_for_clients(i);
     return wiring_connections_max(conf->limits.connections, descriptors_allowed(),
                                   ports ? ports : 1);
 }
@@ -254,7 +267,14 @@ static struct gmq_options gmq_options_of(const struct wiring_ports *from)
     };
 }
 
-static struct http_options http_options_of(const struct wiring_ports *from)
+/* Whom a port without identities is open to, when other machines reach it: what touches many
+ * jobs, or the cluster, is not for everybody. */
+static unsigned open_roles(int fd)
+{
+    return listen_is_local(fd) ? ACCESS_ALL : ACCESS_PRODUCE | ACCESS_CONSUME | ACCESS_INSPECT;
+}
+
+static struct http_options http_options_of(const struct wiring_ports *from, int fd)
 {
     const struct conf *conf = from->conf;
 
@@ -262,6 +282,7 @@ static struct http_options http_options_of(const struct wiring_ports *from)
         .audit = from->audit,
         .access = from->access,
         .as = conf->as[PORT_HTTP],
+        .open_roles = open_roles(fd),
         .connections_max = connections_max(conf),
         .connections_per_address = conf->limits.connections_per_address,
         .excess_max = excess_max(descriptors_allowed()),
@@ -271,7 +292,31 @@ static struct http_options http_options_of(const struct wiring_ports *from)
         .body_max_bytes = conf->limits.http_body_bytes,
         .bodies_max_bytes = conf->limits.http_bodies_bytes,
         .rate_min = RATE_MIN,
+        .errors = from->api->errors,
     };
+}
+
+/* Few, but their own: clients cannot take them, nor can one address all of them. */
+static struct http_options admin_options_of(const struct wiring_ports *from, int fd)
+{
+    struct http_options options = http_options_of(from, fd);
+
+    options.as = from->conf->as[PORT_ADMIN];
+    options.connections_max = admin_connections_max(descriptors_allowed());
+    options.connections_per_address = (options.connections_max + 1) / 2;
+    options.excess_max = ADMIN_EXCESS;
+    options.bodies_max_bytes = options.body_max_bytes;
+    return options;
+}
+
+static struct http_options socket_options_of(const struct wiring_ports *from, int fd)
+{
+    struct http_options options = admin_options_of(from, fd);
+
+    options.as = "";
+    options.connections_per_address = 0; /* it is one address */
+    options.is_for_operators = true;
+    return options;
 }
 
 static struct port *open_gmq(const struct wiring_ports *from, int fd)
@@ -288,29 +333,41 @@ static void reload_gmq(const struct wiring_ports *from, struct port *port)
     gmq_reload(port, &options);
 }
 
-static struct port *open_http(const struct wiring_ports *from, int fd)
-{
-    struct http_options options = http_options_of(from);
-
-    from->api->http = http_new(&api_app, from->api, &options, from->loop, from->queue, fd);
-    return http_port(from->api->http);
-}
-
-static void reload_http(const struct wiring_ports *from, struct port *port)
-{
-    struct http_options options = http_options_of(from);
-
-    http_reload(port, &options);
-    from->api->metrics_topics = from->conf->http.metrics_topics;
-}
-
+/* A dialect has a port of its own, or is HTTP with these options. */
 static const struct {
     struct port *(*open)(const struct wiring_ports *from, int fd);
     void (*reload)(const struct wiring_ports *from, struct port *port);
-} rows[CONF_PORTS] = {
-    [PORT_GMQ] = {open_gmq, reload_gmq},
-    [PORT_HTTP] = {open_http, reload_http},
+    const struct http_app *app;
+    struct http_options (*options_of)(const struct wiring_ports *from, int fd);
+} rows[WIRING_PORTS] = {
+    [PORT_GMQ] = {.open = open_gmq, .reload = reload_gmq},
+    [PORT_HTTP] = {.app = &api_app, .options_of = http_options_of},
+    [PORT_ADMIN] = {.app = &api_admin_app, .options_of = admin_options_of},
+    [WIRING_SOCKET] = {.app = &api_socket_app, .options_of = socket_options_of},
 };
+
+static struct port *open_port(const struct wiring_ports *from, unsigned which, int fd)
+{
+    struct http_options options;
+
+    if (rows[which].open)
+        return rows[which].open(from, fd);
+    options = rows[which].options_of(from, fd);
+    return http_port(
+        http_new(rows[which].app, from->api, &options, from->loop, from->queue, fd));
+}
+
+static void reload_port(const struct wiring_ports *from, unsigned which, struct port *port)
+{
+    struct http_options options;
+
+    if (rows[which].reload) {
+        rows[which].reload(from, port);
+        return;
+    }
+    options = rows[which].options_of(from, port->listener.fd);
+    http_reload(port, &options);
+}
 
 _Static_assert((int)PORT_TLS_OFF == (int)TLS_OFF &&
                    (int)PORT_TLS_OPTIONAL == (int)TLS_OPTIONAL &&
@@ -326,23 +383,28 @@ void wiring_tls_load(struct tls *tls, const struct conf *conf)
     tls_load(tls, &texts);
 }
 
-static void set_tls(const struct wiring_ports *from, enum conf_port which, struct port *port)
+static void set_tls(const struct wiring_ports *from, unsigned which, struct port *port)
 {
-    port_set_tls(port, from->tls, (enum tls_mode)from->conf->port_tls[which],
-                 from->conf->limits.request_ms);
+    if (which != WIRING_SOCKET)
+        port_set_tls(port, from->tls, (enum tls_mode)from->conf->port_tls[which],
+                     from->conf->limits.request_ms);
 }
 
-struct port *wiring_port_open(const struct wiring_ports *from, enum conf_port which, int fd)
+struct port *wiring_port_open(const struct wiring_ports *from, unsigned which, int fd)
 {
-    struct port *port = rows[which].open(from, fd);
+    struct port *port = open_port(from, which, fd);
 
     set_tls(from, which, port);
     return port;
 }
 
-void wiring_port_reload(const struct wiring_ports *from, enum conf_port which,
-                        struct port *port)
+void wiring_port_reload(const struct wiring_ports *from, unsigned which, struct port *port)
 {
-    rows[which].reload(from, port);
+    reload_port(from, which, port);
     set_tls(from, which, port);
+}
+
+bool wiring_is_for_clients(unsigned which)
+{
+    return which < CONF_PORTS && conf_port_is_for_clients((enum conf_port)which);
 }

@@ -26,8 +26,8 @@ void wiring_rules_set(struct wiring_rules *rules, const struct conf *conf);
 struct redis_store_options wiring_store_options(const struct conf *conf, const char *address);
 struct queue_options wiring_queue_options(const struct conf *conf,
                                           const struct wiring_rules *rules);
-/* Clients of each protocol, by what limits.connections says, what the process may open and how
- * many ports there are. */
+/* Clients of each protocol for clients, by what limits.connections says, what the process may
+ * open and how many ports there are. */
 unsigned wiring_connections_max(unsigned wanted, uint64_t descriptors, unsigned ports);
 
 /* Adds the address of the store; `socket` is the embedded Redis's, or NULL. */
@@ -39,6 +39,10 @@ void wiring_store_address(const struct conf *conf, const char *socket, struct bu
 void wiring_raise_descriptors(const struct conf *conf);
 
 /* ---- ports ---- */
+
+/* A port of enum conf_port, or this: admin.socket. */
+#define WIRING_SOCKET CONF_PORTS
+#define WIRING_PORTS  (CONF_PORTS + 1)
 
 /* The parts that ports serve from; all borrowed for the ports' life. */
 struct wiring_ports {
@@ -62,10 +66,12 @@ enum status wiring_read_access(struct access *access, const struct conf *conf,
 void wiring_tls_load(struct tls *tls, const struct conf *conf);
 
 /* Takes `fd`, which listens, over. All that ports have in common is protocol/conn/port.h. */
-struct port *wiring_port_open(const struct wiring_ports *from, enum conf_port which, int fd);
+struct port *wiring_port_open(const struct wiring_ports *from, unsigned which, int fd);
 
 /* The configuration has changed. */
-void wiring_port_reload(const struct wiring_ports *from, enum conf_port which,
-                        struct port *port);
+void wiring_port_reload(const struct wiring_ports *from, unsigned which, struct port *port);
+
+/* Is the port one for clients? */
+bool wiring_is_for_clients(unsigned which);
 
 #endif

@@ -69,8 +69,8 @@ struct worker {
     struct access *access;
     struct tls *tls;
     struct wiring_ports ports_from;
-    struct port *ports[CONF_PORTS]; /* those that are open, */
-    enum conf_port which[CONF_PORTS];
+    struct port *ports[WIRING_PORTS]; /* those that are open, */
+    unsigned which[WIRING_PORTS];
     unsigned port_count; /* so many */
     struct event *on_term;
     struct event *on_hup;
@@ -135,6 +135,7 @@ static void say_up(struct worker *w)
 
     for (unsigned i = 0; i < CONF_PORTS; i++)
         print_listener(&text, i ? ", " : "", conf_port_word(i), w->options->port_fds[i]);
+    print_listener(&text, ", ", "socket", w->options->socket_fd);
     LOG_INFO("app", "node %s is up: %s, store %s, data in %s, warden pid %d", w->conf->node.id,
              buf_text(&text), w->conf->store.redis.text, dir ? dir : w->conf->node.data_dir,
              (int)getppid());
@@ -263,7 +264,7 @@ static void read_store(void *arg, struct store_numbers *numbers)
     report_store_read(&w->shown_store, numbers);
 }
 
-_Static_assert(CONF_PORTS <= API_PORTS_MAX, "every port is reported");
+_Static_assert(WIRING_PORTS <= API_PORTS_MAX, "every port is reported");
 
 static unsigned read_ports(void *arg, const struct port_stats **ports)
 {
@@ -285,19 +286,13 @@ static void on_term(int number, short what, void *arg)
     stop(w, "the warden asks for it", EXIT_SUCCESS);
 }
 
-static bool is_loopback(const struct conf_address *address)
-{
-    return !strncmp(address->host, "127.", 4) || !strcmp(address->host, "::1") ||
-           !strcmp(address->host, "localhost");
-}
-
 static void warn_of_everybody(const struct worker *w)
 {
     for (unsigned i = 0; i < w->port_count; i++)
-        if (!is_loopback(&w->conf->listen[w->which[i]]))
+        if (w->which[i] != WIRING_SOCKET && !listen_is_local(w->ports[i]->listener.fd))
             LOG_WARN("app",
                      "%s.listen is open to other machines, and there are no identities "
-                     "(access.file): whoever reaches it may do everything",
+                     "(access.file): whoever reaches it may push, take and read all jobs",
                      conf_port_word(w->which[i]));
 }
 
@@ -305,9 +300,9 @@ static void warn_of_everybody(const struct worker *w)
 static void warn_of_nobody(const struct worker *w)
 {
     for (unsigned i = 0; i < w->port_count; i++) {
-        const char *as = w->conf->as[w->which[i]];
+        const char *as = w->which[i] == WIRING_SOCKET ? "" : w->conf->as[w->which[i]];
 
-        if (w->which[i] == PORT_HTTP && !*as)
+        if (w->which[i] != PORT_GMQ && !*as)
             continue; /* its clients have tokens */
         if (!access_of_name(w->access, bytes_of_text(as), clock_wall_ms()))
             LOG_WARN("app", "%s.as: %s%s%s: requests without a token are refused",
@@ -344,7 +339,7 @@ static void read_access(struct worker *w, bool is_first)
         LOG_ERROR("app", "access.file: %s: %s; %s", w->conf->access.file, buf_text(&why),
                   is_first                  ? "all requests that need a role are refused"
                   : access_is_on(w->access) ? "the identities of before hold"
-                                            : "everybody may do everything, as before");
+                                            : "there are no identities, as before");
     }
     buf_fini(&why);
     buf_fini(&ignored);
@@ -364,6 +359,7 @@ static void on_hup(int number, short what, void *arg)
     queue = wiring_queue_options(w->conf, &w->rules);
     queue_reload(w->queue, &queue);
     wiring_tls_load(w->tls, w->conf);
+    w->api.metrics_topics = w->conf->http.metrics_topics;
     for (unsigned i = 0; i < w->port_count; i++)
         wiring_port_reload(&w->ports_from, w->which[i], w->ports[i]);
     read_access(w, false);
@@ -452,6 +448,14 @@ static enum status open_store(struct worker *w, const char *address)
     return w->store ? STATUS_OK : STATUS_BAD_CONFIG;
 }
 
+static void open_port(struct worker *w, unsigned which, int fd)
+{
+    if (fd < 0)
+        return;
+    w->which[w->port_count] = which;
+    w->ports[w->port_count++] = wiring_port_open(&w->ports_from, which, fd);
+}
+
 static void open_ports(struct worker *w)
 {
     w->access = access_new();
@@ -475,11 +479,8 @@ static void open_ports(struct worker *w)
                                           .access = w->access,
                                           .tls = w->tls};
     for (unsigned i = 0; i < CONF_PORTS; i++)
-        if (w->options->port_fds[i] >= 0) {
-            w->which[w->port_count] = i;
-            w->ports[w->port_count++] =
-                wiring_port_open(&w->ports_from, i, w->options->port_fds[i]);
-        }
+        open_port(w, i, w->options->port_fds[i]);
+    open_port(w, WIRING_SOCKET, w->options->socket_fd);
     read_access(w, true);
     vip_app_serve(w->vip, w->ports, w->port_count);
 }

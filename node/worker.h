@@ -16,6 +16,7 @@ struct worker_options {
     const char *redis_socket;                 /* of the embedded Redis; NULL: conf names one */
     const struct embedded_redis_facts *redis; /* of it; NULL: as above */
     const int *port_fds;                      /* by port, listening; -1: off. Taken over */
+    int socket_fd;                            /* the same, of admin.socket */
     int peer_fd;                              /* the same; -1: standalone */
     uint64_t incarnation;                     /* the warden's, for the cluster */
     int channel_fd;                           /* to the warden */

@@ -2,7 +2,8 @@
 """Do all log lines have a name from the list in base/log.c, and does every name there log?
 
 A name that is not in the list could not be given a level of its own with log.modules; one that
-nobody uses would be a promise without a keeper. Each port of conf/conf.h logs by its word.
+nobody uses would be a promise without a keeper. Each port logs by its word: those of
+conf/conf.h, and the dialects of HTTP (APP("word")).
 """
 import argparse
 import pathlib
@@ -12,6 +13,7 @@ import sys
 FOLDERS = ["base", "conf", "ha", "node", "protocol"]
 CALL = re.compile(r'\bLOG_(?:(?:DEBUG|INFO|WARN|ERROR)\(|AT\([^"]*?,)\s*"([^"]*)"')
 PORT = re.compile(r'^ +X\(\w+, "(\w+)"', re.MULTILINE)
+APP = re.compile(r'= APP\("(\w+)"\)')
 LIST = re.compile(r"const char \*const log_modules\[\] = \{(.*?)NULL,", re.DOTALL)
 
 
@@ -29,7 +31,7 @@ def used(root):
             if path.parent.name == "tests":
                 continue
             text = path.read_text(encoding="utf-8")
-            for call in CALL.finditer(text):
+            for call in (*CALL.finditer(text), *APP.finditer(text)):
                 line = text.count("\n", 0, call.start()) + 1
                 yield call.group(1), f"{path.relative_to(root)}:{line}"
 

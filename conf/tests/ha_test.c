@@ -161,6 +161,14 @@ static void the_http_address_that_is_advertised_leads_here(void **state)
     sets[0] = "http.listen=";
     sets[1] = NULL;
     conf_free(fixture_load_well(GOOD, sets));
+    sets[0] = "http.listen=127.0.0.1:8000";
+    sets[1] = "admin.listen=10.0.0.7:8001"; /* dueqctl asks there */
+    conf_free(fixture_load_well(GOOD, sets));
+    sets[1] = "admin.listen=127.0.0.1:8001";
+    expect(GOOD, sets,
+           "--set http.listen: is advertised to the other nodes, where it means another "
+           "machine, and ha.zookeeper names servers on other machines: give an address at "
+           "which they reach this one, such as 10.0.0.1:8000; or \"\", no HTTP\n");
 }
 
 static void a_hook_is_a_program_that_can_be_run(void **state)

@@ -160,7 +160,7 @@ static void ipv6_is_heard_at_its_own_everywhere(void **state)
 
 static void it_is_for_clients(void **state)
 {
-    const char *sets[] = {"gmq.listen=", "http.listen=", NULL};
+    const char *sets[] = {"gmq.listen=", "http.listen=", "admin.listen=127.0.0.1:8001", NULL};
 
     expect(GOOD, sets,
            "c.yaml:6:14: vip.address: is for clients, and all their ports are off: switch one "
@@ -171,6 +171,7 @@ static void what_a_node_always_has_is_another_address(void **state)
 {
     const char *v6[] = {"vip.address=fd00::1", "gmq.listen=[::]:1",
                         "http.listen=", "ha.peer.listen=[fd00:0::1]:3", NULL};
+    const char *admin[] = {"admin.listen=127.0.0.1:8001", NULL};
     const char *why = "is an address of vip.address, which moves from node to node: give one "
                       "that this node always has\n";
     char line[256];
@@ -178,6 +179,9 @@ static void what_a_node_always_has_is_another_address(void **state)
     snprintf(line, sizeof(line), "--set ha.peer.listen: %s", why);
     expect_set(GOOD, "ha.peer.listen=10.0.0.100:9504", line);
     expect(GOOD, v6, line);
+    snprintf(line, sizeof(line), "--set admin.listen: %s", why);
+    expect_set(GOOD, "admin.listen=10.0.0.100:8001", line);
+    conf_free(fixture_load_well(GOOD, admin));
     snprintf(line, sizeof(line), "--set ha.advertise: %s", why);
     expect_set(GOOD, "ha.advertise=10.0.0.100", line);
 }

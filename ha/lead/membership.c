@@ -183,6 +183,8 @@ void membership_print(const struct membership *m, uint64_t beat, struct buf *tex
         record_add(text, "abilities", o->abilities);
     record_add(text, "http", o->http);
     record_add(text, "gmq", o->gmq);
+    if (o->admin && *o->admin)
+        record_add(text, "admin", o->admin);
     record_add(text, "peer", o->peer);
     print_hex(text, "incarnation", o->incarnation);
     record_add_number(text, "priority", o->priority);

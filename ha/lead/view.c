@@ -101,6 +101,7 @@ static void view_parse_node(struct view_node *n, struct bytes text)
     (void)record_get_text(text, "abilities", node.abilities, sizeof(node.abilities));
     (void)record_get_text(text, "gmq", node.gmq, sizeof(node.gmq));
     (void)record_get_text(text, "http", node.http, sizeof(node.http));
+    (void)record_get_text(text, "admin", node.admin, sizeof(node.admin));
     (void)record_get_text(text, "peer", node.peer, sizeof(node.peer));
     if (record_get_text(text, "incarnation", incarnation, sizeof(incarnation)))
         node.incarnation = strtoull(incarnation, NULL, 16);

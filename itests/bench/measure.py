@@ -25,7 +25,7 @@ class Bench(Loads):
             self.__exit__(True)
             raise
         self.redis = self.node.redis()
-        self.socket = next(self.node.data_dir.glob("*.sock"))
+        self.socket = self.node.data_dir / "redis.sock"
         return self
 
     def __exit__(self, kind, *unused):

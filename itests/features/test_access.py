@@ -396,7 +396,7 @@ def test_a_first_file_that_is_bad_changes_nothing_and_says_so(make_node, tmp_pat
     file.chmod(0o600)
     path.write_text(f"access: {{file: {file}}}\n")
     node.process.signal(signal.SIGHUP)
-    wait_until(lambda: "everybody may do everything, as before" in node.output(), "it is said")
+    wait_until(lambda: "there are no identities, as before" in node.output(), "it is said")
     assert ask(node, "GET", "/v1/topics").status == 200
     file.write_text(line("ops", "all", "t"))
     node.process.signal(signal.SIGHUP)

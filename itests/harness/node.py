@@ -166,7 +166,7 @@ class Node:
 
     def redis(self):
         """A client of the embedded Redis, through its unix socket."""
-        socket = next(self.data_dir.glob("*.sock"))
+        socket = self.data_dir / "redis.sock"
         return redis.Redis(unix_socket_path=os.path.relpath(socket), socket_timeout=20)
 
     def output(self):

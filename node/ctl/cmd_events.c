@@ -96,23 +96,35 @@ static struct watched *find(struct events *events, const char *name)
     return NULL;
 }
 
-/* Where one node speaks TLS, all do. */
-static struct client *client_for(const struct events *events, const char *address)
+/* A node's own address for operators, else for clients. The node that was asked is asked as it
+ * was before. "https://" is in front where a port takes nothing else; where we speak TLS,
+ * others do, too. */
+static char *url_of(const struct events *events, const json_t *page, const json_t *node)
 {
+    const struct client *asked = events->ctl->client;
+    struct bytes address = output_text(node, "admin");
     struct buf url = BUF_INIT;
-    struct client *client;
+    char *copy;
 
-    buf_printf(&url, "%s%s", client_is_secure(events->ctl->client) ? "https://" : "", address);
-    client = client_new(buf_text(&url));
+    if (!address.len)
+        address = output_text(node, "http");
+    if (client_is_socket(asked) &&
+        bytes_equal(output_text(node, "name"), output_text(page, "node")))
+        address = bytes_of_text(client_where(asked));
+    else if (address.len && client_is_secure(asked) && !strstr(address.at, "://"))
+        buf_add_text(&url, "https://");
+    buf_add_bytes(&url, address);
+    copy = must(strdup(buf_text(&url)));
     buf_fini(&url);
-    return client;
+    return copy;
 }
 
 /* Nodes may come, and come back at another address. */
-static void learn_node(struct events *events, const json_t *node)
+static void learn_node(struct events *events, const json_t *page, const json_t *node)
 {
-    struct bytes name = output_text(node, "name"), address = output_text(node, "http");
+    struct bytes name = output_text(node, "name");
     struct watched *w = find(events, name.at);
+    char *address;
 
     if (!w && events->count == WATCHED_MAX)
         return;
@@ -120,12 +132,15 @@ static void learn_node(struct events *events, const json_t *node)
         w = &events->nodes[events->count++];
         *w = (struct watched){.name = bytes_copy(name), .address = bytes_copy(BYTES(""))};
     }
-    if (!address.len || !strcmp(w->address, address.at))
+    address = url_of(events, page, node);
+    if (!*address || !strcmp(w->address, address)) {
+        free(address);
         return;
+    }
     client_free(w->client);
     free(w->address);
-    w->address = bytes_copy(address);
-    w->client = client_for(events, w->address);
+    w->address = address;
+    w->client = client_new(address);
 }
 
 static void learn(struct events *events, const json_t *page)
@@ -135,7 +150,7 @@ static void learn(struct events *events, const json_t *page)
 
     json_array_foreach(json_object_get(page, "nodes"), i, node)
     {
-        learn_node(events, node);
+        learn_node(events, page, node);
     }
 }
 
@@ -241,6 +256,7 @@ const struct command events_command = {
             "All are looked at five times a second, at the addresses that they give ('dueqctl\n"
             "nodes'). With --json each change is a document on a line of its own. Ends with\n"
             "Ctrl-C, and at once with 5 where a node is alone. 'another answers': the address\n"
-            "that a node gives is another node's; set http.listen or ha.advertise there.\n",
+            "that a node gives is another node's; set admin.listen, http.listen or\n"
+            "ha.advertise there.\n",
     .run = run,
 };

@@ -1,7 +1,9 @@
 /* dueqctl: the command line, from left to right. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "node/ctl/request.h"
@@ -62,18 +64,47 @@ static const char *option_or(const struct option_value *option, const char *vari
     return from_environment && *from_environment ? from_environment : NULL;
 }
 
+/* Where a node has its socket when nobody says otherwise: one that was started here, in a
+ * container, and under systemd. */
+#define HERE "dueq-data"
+
+static const char *const sockets[] = {HERE "/admin.sock", "/var/lib/dueq/admin.sock",
+                                      "/var/lib/dueq/" HERE "/admin.sock"};
+
+/* Somebody else's directory of that name could have a socket that waits for our token. */
+static bool is_ours(const char *directory)
+{
+    struct stat about;
+
+    return !lstat(directory, &about) && S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
+           !(about.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* The node of this machine: its socket, where we may use one; else its HTTP. */
+static const char *nearest_node(char *room, size_t size)
+{
+    for (size_t i = 0; i < sizeof(sockets) / sizeof(*sockets); i++)
+        if ((*sockets[i] == '/' || is_ours(HERE)) && client_can_connect(sockets[i])) {
+            snprintf(room, size, "unix:%s", sockets[i]);
+            return room;
+        }
+    return DEFAULT_URL;
+}
+
 /* A malformed URL is not shown: it may hold a password all the same. */
 static enum ctl_exit find_node(struct ctl *ctl, const struct arguments *arguments)
 {
     const struct option_value *option = &arguments->common[COMMON_URL];
     const char *url = option_or(option, "DUEQ_URL");
+    char room[64];
 
     ctl->tls = (struct ctl_tls){.ca = option_or(&arguments->common[COMMON_CA], "DUEQ_CA"),
                                 .cert = option_or(&arguments->common[COMMON_CERT], "DUEQ_CERT"),
                                 .key = option_or(&arguments->common[COMMON_KEY], "DUEQ_KEY")};
-    ctl->client = client_new(url ? url : DEFAULT_URL);
+    ctl->client = client_new(url ? url : nearest_node(room, sizeof(room)));
     return ctl->client ? CTL_DONE
-                       : ctl_misused("the address in %s is no http URL such as " DEFAULT_URL,
+                       : ctl_misused("the address in %s is no http URL such as " DEFAULT_URL
+                                     ", and not unix: with the path of a node's socket",
                                      option->is_given ? "--url" : "$DUEQ_URL");
 }
 

@@ -21,7 +21,7 @@ const struct option_row options_front[] = {
 
 const struct option_row options_common[] = {
     {"url", 'u', OPTION_TEXT, "URL",
-     .text = "the node; else $DUEQ_URL, else http://127.0.0.1:8000"},
+     .text = "the node, or unix:PATH of its socket; else $DUEQ_URL"},
     {"ca", 0, OPTION_FILE, "FILE", .text = "https: who may vouch for the node; else $DUEQ_CA"},
     {"cert", 0, OPTION_FILE, "FILE", .text = "https: what to show to a node; else $DUEQ_CERT"},
     {"key", 0, OPTION_FILE, "FILE", .text = "https: the key of --cert; else $DUEQ_KEY"},

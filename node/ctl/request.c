@@ -7,17 +7,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "node/ctl/output.h"
 #include "node/ctl/times.h"
 
 #define REPLY_MAX ((size_t)1 << 30)
+#define UNIX      "unix:"
 
 struct client {
     CURL *curl;
     char *base;               /* the URL that requests go to, without a slash at its end */
-    char *where;              /* the same without user and password */
+    char *where;              /* the same without user and password, or "unix:/path" */
+    char *socket;             /* the path of the node's socket, which is used; NULL: TCP */
     struct buf authorization; /* the header with the token; empty: not read, or there is none */
 };
 
@@ -89,6 +94,35 @@ static bool read_url(struct client *client, const char *text)
     return is_good && client->base && client->where;
 }
 
+/* "unix:/path", as in store.redis. */
+static bool read_socket(struct client *client, const char *text)
+{
+    const char *path = text + strlen(UNIX);
+
+    if (strncmp(text, UNIX, strlen(UNIX)) != 0 || !*path ||
+        strlen(path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
+        return false;
+    client->base = must(strdup("http://localhost"));
+    client->where = must(strdup(text));
+    client->socket = must(strdup(path));
+    return true;
+}
+
+/* One that nobody listens at was left by a node that is gone. */
+bool client_can_connect(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool can;
+
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    can = fd >= 0 && (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ||
+                      errno == EAGAIN); /* a queue that is full */
+    if (fd >= 0)
+        close(fd);
+    return can;
+}
+
 struct client *client_new(const char *url)
 {
     struct client *client = must(calloc(1, sizeof(*client)));
@@ -96,7 +130,7 @@ struct client *client_new(const char *url)
     if (curl_global_init(CURL_GLOBAL_DEFAULT))
         abort();
     client->curl = must(curl_easy_init());
-    if (!read_url(client, url)) {
+    if (!read_socket(client, url) && !read_url(client, url)) {
         client_free(client);
         return NULL;
     }
@@ -111,6 +145,7 @@ void client_free(struct client *client)
     curl_global_cleanup();
     free(client->base);
     free(client->where);
+    free(client->socket);
     if (client->authorization.at)
         explicit_bzero(client->authorization.at, client->authorization.room);
     buf_fini(&client->authorization);
@@ -120,6 +155,11 @@ void client_free(struct client *client)
 const char *client_where(const struct client *client)
 {
     return client->where;
+}
+
+bool client_is_socket(const struct client *client)
+{
+    return client->socket;
 }
 
 bool client_is_secure(const struct client *client)
@@ -183,6 +223,8 @@ static void set_up(const struct ctl *ctl, struct transfer *t, const char *url,
 
     curl_easy_reset(curl);
     SET(curl, CURLOPT_URL, url);
+    if (ctl->client->socket)
+        SET(curl, CURLOPT_UNIX_SOCKET_PATH, ctl->client->socket);
     SET(curl, CURLOPT_PATH_AS_IS, 1L); /* ".." may be the name of a topic */
     SET(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     SET(curl, CURLOPT_PROXY, ""); /* the environment's are for the outside world */

@@ -22,12 +22,17 @@
 
 struct client;
 
-/* `url`: http, https or nothing in front, a path perhaps, no query. NULL: it is no such URL. */
+/* `url`: http, https or nothing in front, a path perhaps, no query; or "unix:" and the path of
+ * a node's socket. NULL: it is no such URL. */
 struct client *client_new(const char *url);
 void client_free(struct client *client);
 
+/* Does a node listen at this socket, and let us in? */
+bool client_can_connect(const char *path);
+
 /* The node's URL for messages: without a password. */
 const char *client_where(const struct client *client);
+bool client_is_socket(const struct client *client);
 bool client_is_secure(const struct client *client); /* https */
 
 struct request {

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
-
-#include "base/log.h"
 
 #define BACKLOG 4096 /* the kernel cuts it to net.core.somaxconn */
 
@@ -129,6 +129,77 @@ enum status listen_open(const char *key, const char *host, unsigned port, int *f
     return STATUS_OK;
 }
 
+/* ---- a socket of this machine ---- */
+
+/* A node that was killed leaves its socket behind. */
+static bool is_left_over(const struct sockaddr_un *address)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct stat about;
+    bool is;
+
+    if (fd < 0)
+        return false;
+    is = !lstat(address->sun_path, &about) && S_ISSOCK(about.st_mode) &&
+         connect(fd, (const struct sockaddr *)address, sizeof(*address)) &&
+         errno == ECONNREFUSED;
+    close(fd);
+    return is;
+}
+
+/* -1 with errno. The file has the descriptor's mode, less the umask. */
+static int bind_path(const struct sockaddr_un *address)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return -1;
+    if (fchmod(fd, S_IRUSR | S_IWUSR) ||
+        (is_left_over(address) && unlink(address->sun_path) && errno != ENOENT) ||
+        bind(fd, (const struct sockaddr *)address, sizeof(*address)) || listen(fd, BACKLOG))
+        return give_up(fd);
+    return fd;
+}
+
+enum status listen_open_path(const char *key, const char *path, enum log_level level, int *fd)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t len = strlen(path);
+    int bound;
+
+    if (len >= sizeof(address.sun_path)) {
+        LOG_AT(level, "warden", "%s: %s has %zu bytes, and the path of a socket at most %zu",
+               key, path, len, sizeof(address.sun_path) - 1);
+        return STATUS_IO_ERROR;
+    }
+    memcpy(address.sun_path, path, len);
+    bound = bind_path(&address);
+    if (bound < 0) {
+        LOG_AT(level, "warden", "%s: cannot listen at %s: %s%s", key, path, strerror(errno),
+               errno == EADDRINUSE ? "; something has that path: give another one" : "");
+        return STATUS_IO_ERROR;
+    }
+    *fd = bound;
+    return STATUS_OK;
+}
+
+bool listen_is_local(int fd)
+{
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+    const struct sockaddr_in6 *v6 = (const void *)&address;
+    const struct sockaddr_in *v4 = (const void *)&address;
+    socklen_t len = sizeof(address);
+
+    if (getsockname(fd, (struct sockaddr *)&address, &len))
+        return false;
+    return address.ss_family == AF_UNIX ||
+           (address.ss_family == AF_INET &&
+            ntohl(v4->sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET) ||
+           (address.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr));
+}
+
+/* ---- what is open ---- */
+
 void listen_outlive_address(int fd)
 {
     int one = 1;
@@ -157,7 +228,11 @@ void listen_print(int fd, struct buf *to)
     socklen_t len = sizeof(address);
     char host[NI_MAXHOST], port[NI_MAXSERV];
 
-    if (getsockname(fd, (struct sockaddr *)&address, &len) ||
+    if (getsockname(fd, (struct sockaddr *)&address, &len))
+        return;
+    if (address.ss_family == AF_UNIX)
+        buf_add_text(to, ((const struct sockaddr_un *)(const void *)&address)->sun_path);
+    if (address.ss_family == AF_UNIX ||
         getnameinfo((struct sockaddr *)&address, len, host, sizeof(host), port, sizeof(port),
                     NI_NUMERICHOST | NI_NUMERICSERV))
         return;

@@ -6,13 +6,24 @@
 #ifndef DUEQ_NODE_WARDEN_LISTEN_H
 #define DUEQ_NODE_WARDEN_LISTEN_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
+#include "base/log.h"
 #include "base/status.h"
 
 /* Binds and listens: non-blocking, close-on-exec; the caller closes it. `host` is a name or a
  * numeric address; of a name's addresses the first that this machine has, IPv4 before IPv6.
  * `::` hears IPv4, too. IO_ERROR: the log says why, naming `key`; *fd is untouched. */
 enum status listen_open(const char *key, const char *host, unsigned port, int *fd) MUST_CHECK;
+
+/* The same for a socket of this machine: `path` is made, with mode 0600, in place of a socket
+ * there that nobody listens at. What is wrong is logged at `level`. */
+enum status listen_open_path(const char *key, const char *path, enum log_level level,
+                             int *fd) MUST_CHECK;
+
+/* Can no other machine reach it? */
+bool listen_is_local(int fd);
 
 /* The kernel sends nothing from an address that has gone: a client connected with it would wait
  * for ever. Connections accepted after this call can still send their end from there. Takes the
@@ -27,7 +38,8 @@ void listen_refuse(int fd);
  * naming `key`. */
 enum status listen_again(const char *key, int fd) MUST_CHECK;
 
-/* Adds "address:port" as the system has it: port 0 is replaced by the one it chose. */
+/* Adds "address:port" as the system has it: port 0 is replaced by the one it chose; or the path
+ * of a socket. */
 void listen_print(int fd, struct buf *to);
 
 #endif

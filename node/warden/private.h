@@ -18,6 +18,8 @@ struct warden {
     const struct conf_request *request;
     struct datadir datadir;
     int port_fds[CONF_PORTS]; /* listening, -1: off */
+    char *socket_path;        /* of admin.socket; NULL: there is none */
+    int socket_fd;            /* listens there, -1: none */
     int peer_fd; /* of a cluster's node; until the worker has ended: see ha/peer/link.h */
     uint64_t incarnation; /* random; the same for all its workers */
     int signal_fd;
@@ -46,5 +48,8 @@ void warden_release(struct warden *w);
 /* Harmless twice. */
 void warden_close_fd(int *fd);
 void warden_close_ports(struct warden *w);
+
+/* Removes the path of admin.socket while we listen there: later it could be another node's. */
+void warden_remove_socket(struct warden *w);
 
 #endif

@@ -31,6 +31,37 @@ void warden_close_ports(struct warden *w)
 {
     for (unsigned i = 0; i < CONF_PORTS; i++)
         warden_close_fd(&w->port_fds[i]);
+    warden_close_fd(&w->socket_fd);
+}
+
+void warden_remove_socket(struct warden *w)
+{
+    if (w->socket_path)
+        (void)unlink(w->socket_path);
+    free(w->socket_path);
+    w->socket_path = NULL;
+}
+
+/* A name is one in the data directory, which is the default: a node without it serves all the
+ * same, for a directory need not be fit for sockets. */
+static enum status open_socket(struct warden *w)
+{
+    const char *given = w->conf->admin.socket;
+    bool is_name = !strchr(given, '/');
+    char *path;
+
+    if (!*given)
+        return STATUS_OK;
+    if (asprintf(&path, "%s%s%s", is_name ? w->conf->node.data_dir : "", is_name ? "/" : "",
+                 given) < 0)
+        abort();
+    if (listen_open_path("admin.socket", path, is_name ? LEVEL_WARN : LEVEL_ERROR,
+                         &w->socket_fd) == STATUS_OK) {
+        w->socket_path = path;
+        return STATUS_OK;
+    }
+    free(path);
+    return is_name ? STATUS_OK : STATUS_IO_ERROR;
 }
 
 static enum status listen_if_on(const char *key, const struct conf_address *address, int *fd)
@@ -53,7 +84,8 @@ static enum status open_listeners(struct warden *w)
         one = listen_if_on("ha.peer.listen", &w->conf->ha.peer, &w->peer_fd);
         all = all != STATUS_OK ? all : one;
     }
-    return all;
+    one = open_socket(w);
+    return all != STATUS_OK ? all : one;
 }
 
 static enum status prepare_redis(struct warden *w)
@@ -188,7 +220,8 @@ enum status warden_prepare(struct warden *w, int (*run_worker)(void *arg, int ch
         s = warden_vip_init(&w->vip, w->conf);
     if (s == STATUS_OK && *w->conf->vip.address) /* also where a hook moves it, as root */
         for (unsigned i = 0; i < CONF_PORTS; i++)
-            listen_outlive_address(w->port_fds[i]);
+            if (conf_port_is_for_clients(i))
+                listen_outlive_address(w->port_fds[i]);
     if (s == STATUS_OK)
         s = open_audit_log(w);
     if (s == STATUS_OK)
@@ -207,6 +240,7 @@ void warden_release(struct warden *w)
     notifier_fini(&w->told);
     embedded_redis_fini(&w->redis);
     warden_close_fd(&w->signal_fd);
+    warden_remove_socket(w);
     warden_close_ports(w);
     warden_close_fd(&w->peer_fd);
     audit_free(w->audit);

@@ -39,6 +39,7 @@ static int run_worker(void *arg, int channel_fd)
         .redis_socket = w->has_redis ? w->redis.socket_path : NULL,
         .redis = w->has_redis ? w->redis.facts : NULL,
         .port_fds = w->port_fds,
+        .socket_fd = w->socket_fd,
         .peer_fd = w->peer_fd,
         .incarnation = w->incarnation,
         .channel_fd = channel_fd,
@@ -67,6 +68,7 @@ static void stop(struct warden *w, const char *reason, int exit_code, int64_t no
     w->exit_code = exit_code;
     w->phase = WARDEN_STOP_WORKER;
     w->stop_mono_ms = now;
+    warden_remove_socket(w);
     warden_close_ports(w); /* the worker closes its copies, and no new clients come */
     child_stop(&w->worker.child, reason, now);
 }
@@ -119,7 +121,8 @@ static void let_address_go(struct warden *w, int status, int64_t now)
     if (is_death(status) && w->worker.session.session && !w->worker.has_no_successor &&
         warden_vip_leave(&w->vip, now)) {
         for (unsigned i = 0; i < CONF_PORTS; i++)
-            listen_refuse(w->port_fds[i]);
+            if (conf_port_is_for_clients(i))
+                listen_refuse(w->port_fds[i]);
         w->is_refusing = true;
         LOG_INFO("warden", "new clients are refused until the virtual address has moved");
     } else {
@@ -396,6 +399,7 @@ int warden_run(struct conf *conf, const struct conf_request *request)
         .request = request,
         .datadir = {.dir_fd = -1, .lock_fd = -1},
         .port_fds = {[0 ... CONF_PORTS - 1] = -1},
+        .socket_fd = -1,
         .peer_fd = -1,
         .signal_fd = -1,
         .told = {.notify = {.fd = -1}},

@@ -46,14 +46,15 @@ struct api_node {
 struct api {
     struct queue *queue;
     struct loop *loop;
-    struct http *http; /* the server that serves it */
     struct api_node node;
     unsigned metrics_topics; /* topics with series of their own; 0: none */
     int64_t start_mono_ms;
+    uint64_t errors[HTTP_ERROR_COUNT]; /* for http_new(): error replies of all its servers */
 };
 
-/* For http_new(), with a struct api as its argument. */
-extern const struct http_app api_app;
+/* For http_new(), with a struct api as its argument: the same at the port for clients, at the
+ * one for operators, and at the node's socket. */
+extern const struct http_app api_app, api_admin_app, api_socket_app;
 
 /* Reads the cluster as it is now into `room`, and returns it. NULL: this node is standalone;
  * `room` then has its `may_act` and `refused`. */

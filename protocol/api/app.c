@@ -90,7 +90,7 @@ static const struct route routes[] = {
         .what = CLUSTER_ADOPT,
         .operation = "adoptFence", .roles = ACCESS_ADMIN},
 
-    {"GET", BYTES("/v1/status"), status_get, .body = ROUTE_NO_BODY,
+    {"GET", BYTES("/v1/status"), status_get, .body = ROUTE_NO_BODY, .is_for_monitors = true,
         .operation = "getStatus", .roles = ACCESS_INSPECT},
     {"GET", BYTES("/v1/access"), access_get, .body = ROUTE_NO_BODY,
         .operation = "getAccess", .roles = ACCESS_ALL},
@@ -116,9 +116,12 @@ static const struct route routes[] = {
 };
 /* clang-format on */
 
-const struct http_app api_app = {
-    .name = "http",
-    .routes = routes,
-    .route_count = sizeof(routes) / sizeof(*routes),
-    .write_error = api_add_error,
-};
+#define APP(word)                                                                        \
+    {                                                                                    \
+        .name = word, .routes = routes, .route_count = sizeof(routes) / sizeof(*routes), \
+        .write_error = api_add_error,                                                    \
+    }
+
+const struct http_app api_app = APP("http");
+const struct http_app api_admin_app = APP("admin");
+const struct http_app api_socket_app = APP("socket");

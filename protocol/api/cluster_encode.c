@@ -267,6 +267,7 @@ static void add_node(struct buf *out, const struct cluster_node *n)
     json_put_text_or_null(out, ",\"version\":", n->version);
     json_put_text_or_null(out, ",\"http\":", n->http);
     json_put_text_or_null(out, ",\"gmq\":", n->gmq);
+    json_put_text_or_null(out, ",\"admin\":", n->admin);
     json_put_text_or_null(out, ",\"peer\":", n->peer);
     buf_add_char(out, '}');
 }

@@ -88,7 +88,7 @@ static uint64_t replies_with(const uint64_t *errors, const char *word)
 static void write_http_errors(struct metrics_text *t, const uint64_t *errors)
 {
     metrics_text_family(t, "dueq_http_errors_total", METRICS_COUNTER,
-                        "Replies of the HTTP port that tell an error, by its code.");
+                        "Replies of HTTP that tell an error, by its code, of all ports.");
     for (int e = HTTP_ERROR_NONE + 1; e < HTTP_ERROR_COUNT; e++)
         if (is_first_with_its_word(e))
             metrics_text_whole(t, METRICS_LABELS({"code", bytes_of_text(word_of(e))}),

@@ -27,7 +27,7 @@ struct vip_status {
 
 struct cluster_node {
     const char *name;
-    const char *version, *gmq, *http, *peer; /* "": not known, or off */
+    const char *version, *gmq, *http, *admin, *peer; /* "": not known, or off */
     unsigned priority;
     bool no_failover;
     bool is_here;   /* registered now */

@@ -212,7 +212,7 @@ static void collect(const struct api *api, struct metrics *m)
         .topics_max = api->metrics_topics,
         .loop = api->loop,
         .build = build_info(),
-        .http_errors = http_errors(api->http),
+        .http_errors = api->errors,
         .store = api_read_store(api),
     };
     if (node->read_ports)
@@ -285,7 +285,7 @@ void access_get(struct exchange *x)
     else
         buf_add_text(&json, "{\"name\":null");
     buf_add_text(&json, ",\"roles\":[");
-    add_words(&json, who ? who->roles : ACCESS_ALL);
+    add_words(&json, who ? who->roles : x->granted);
     buf_add_text(&json, "],\"topics\":[");
     add_topics(&json, who);
     if (who && who->until_ms != INT64_MAX)

@@ -26,12 +26,25 @@ struct peer_end peer_end_of(const struct sockaddr *from)
     return end;
 }
 
-static void print_end(const struct peer_end *end, struct buf *to)
+/* Of a socket of this machine the kernel knows who has connected. */
+static void print_local(int fd, struct buf *to)
 {
+    struct ucred peer;
+    socklen_t len = sizeof(peer);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.pid > 0)
+        buf_printf(to, "user %u, pid %d", (unsigned)peer.uid, (int)peer.pid);
+    else
+        buf_add_text(to, "unknown");
+}
+
+static void print_end(const struct connection *c, struct buf *to)
+{
+    const struct peer_end *end = &c->end;
     char host[INET6_ADDRSTRLEN] = "";
 
     if (IN6_IS_ADDR_UNSPECIFIED(&end->address))
-        buf_add_text(to, "unknown");
+        print_local(c->fd, to);
     else if (IN6_IS_ADDR_V4MAPPED(&end->address) &&
              inet_ntop(AF_INET, &end->address.s6_addr[12], host, sizeof(host)))
         buf_printf(to, "%s:%u", host, (unsigned)ntohs(end->port));
@@ -46,7 +59,7 @@ struct bytes peer_name(struct connection *c)
 
     if (!c->peer) {
         buf_printf(&name, "%s ", c->kind->name);
-        print_end(&c->end, &name);
+        print_end(c, &name);
         c->peer = must(strdup(buf_text(&name)));
         buf_fini(&name);
     }

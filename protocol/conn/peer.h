@@ -25,8 +25,8 @@ struct peer_end {
 
 struct peer_end peer_end_of(const struct sockaddr *from);
 
-/* "http 127.0.0.1:40712": the protocol and the address. Borrowed until peer_fini(), due before
- * the connection is freed. */
+/* "http 127.0.0.1:40712": the protocol and the address; "socket user 0, pid 4711" of a socket
+ * of this machine. Borrowed until peer_fini(), due before the connection is freed. */
 struct bytes peer_name(struct connection *c);
 void peer_fini(struct connection *c);
 

@@ -57,6 +57,17 @@ static enum http_error identify(struct http_request *r)
     return refuse(r);
 }
 
+/* What needs no identity: at the node's socket, for its mode says who may connect; and where
+ * the node knows none. A token that is given counts all the same. */
+static unsigned granted(const struct http_request *r)
+{
+    const struct http_options *options = &r->client->http->options;
+
+    if (options->is_for_operators && !r->exchange.head.authorization.at)
+        return ACCESS_ALL;
+    return is_access_on(r->client->http) ? 0 : options->open_roles;
+}
+
 /* ---- roles and topics ---- */
 
 /* The topics in the path: one, or several with commas between. They are still escaped, and
@@ -66,7 +77,7 @@ static enum http_error judge_topics(const struct exchange *x)
     char room[HEAD_MAX_BYTES];
     struct bytes names = bytes_of(room, x->topic.len);
 
-    if (!x->topic.len || !x->who->topic_count)
+    if (!x->topic.len || !x->who || !x->who->topic_count)
         return HTTP_ERROR_NONE;
     memcpy(room, x->topic.at, x->topic.len);
     if (!url_unescape(&names))
@@ -80,44 +91,66 @@ static enum http_error judge_topics(const struct exchange *x)
 enum http_error admit(struct http_request *r)
 {
     struct exchange *x = &r->exchange;
-    enum http_error error;
+    enum http_error error = HTTP_ERROR_NONE;
 
-    x->is_open = !is_access_on(r->client->http);
-    if (x->is_open || (x->route->roles & ACCESS_EVERYBODY))
+    x->granted = granted(r);
+    if (x->route->roles & ACCESS_EVERYBODY)
         return HTTP_ERROR_NONE;
-    error = identify(r);
+    if (!x->granted)
+        error = identify(r);
     if (!error && !exchange_may(x, x->route->roles))
         error = HTTP_ERROR_FORBIDDEN;
     return error ? error : judge_topics(x);
 }
 
+/* On a port that others reach, and the node knows nobody. */
+static void reply_closed(struct exchange *x, const char *roles)
+{
+    exchange_reply_error_text(
+        x, HTTP_ERROR_FORBIDDEN,
+        "this takes the role %s, which nobody has here: the port is open to other machines, "
+        "and "
+        "the node knows no identities (access.file); on its own machine dueqctl reaches its "
+        "socket (admin.socket)",
+        roles);
+}
+
+static void reply_without_role(struct exchange *x, const char *roles)
+{
+    bool is_one = !(x->route->roles & (x->route->roles - 1));
+    struct buf own = BUF_INIT;
+
+    access_roles_print(&own, x->who->roles);
+    exchange_reply_error_text(x, HTTP_ERROR_FORBIDDEN, "this takes %s %s, %.*s has %s",
+                              is_one ? "the role" : "one of the roles", roles,
+                              BYTES_ARG(x->who->name), buf_text(&own));
+    buf_fini(&own);
+}
+
 void admit_reply_forbidden(struct http_request *r)
 {
     struct exchange *x = &r->exchange;
-    bool is_one = !(x->route->roles & (x->route->roles - 1));
-    struct buf roles = BUF_INIT, own = BUF_INIT;
+    struct buf roles = BUF_INIT;
 
     access_roles_print(&roles, x->route->roles);
-    access_roles_print(&own, x->who->roles);
-    if (exchange_may(x, x->route->roles))
+    if (!x->who)
+        reply_closed(x, buf_text(&roles));
+    else if (exchange_may(x, x->route->roles))
         exchange_reply_error_text(x, HTTP_ERROR_FORBIDDEN, "%.*s is not for this topic",
                                   BYTES_ARG(x->who->name));
     else
-        exchange_reply_error_text(x, HTTP_ERROR_FORBIDDEN, "this takes %s %s, %.*s has %s",
-                                  is_one ? "the role" : "one of the roles", buf_text(&roles),
-                                  BYTES_ARG(x->who->name), buf_text(&own));
+        reply_without_role(x, buf_text(&roles));
     buf_fini(&roles);
-    buf_fini(&own);
 }
 
 /* ---- for handlers ---- */
 
 bool exchange_may(const struct exchange *x, unsigned roles)
 {
-    return x->is_open || (x->who && (x->who->roles & roles));
+    return (x->granted | (x->who ? x->who->roles : 0)) & roles;
 }
 
 bool exchange_has_topic(const struct exchange *x, struct bytes topic)
 {
-    return x->is_open || (x->who && identity_has_topic(x->who, topic));
+    return x->granted || (x->who && identity_has_topic(x->who, topic));
 }

@@ -47,7 +47,7 @@ static enum http_error judge(struct http_request *r)
         return (enum http_error)r->client->excess;
     if (h->port.is_stopping)
         return HTTP_ERROR_STOPPING;
-    if (!host_is_ours(r->exchange.head.host, h->options.hosts))
+    if (!h->options.is_for_operators && !host_is_ours(r->exchange.head.host, h->options.hosts))
         return HTTP_ERROR_WRONG_HOST;
     if (!error && is_forgery(&r->exchange))
         return HTTP_ERROR_FOREIGN;

@@ -202,7 +202,8 @@ static void reply_error(struct exchange *x, enum http_error error, struct bytes 
     int code = http_error_row(error)->code;
     struct buf json = BUF_INIT;
 
-    x->http->errors[error]++;
+    if (x->http->options.errors)
+        x->http->options.errors[error]++;
     x->error = http_error_row(error)->word;
     x->count = count;
     if (code == 503 || code == 429)

@@ -37,8 +37,10 @@ struct exchange {
                     * HTTP_ERROR_NO_COUNT */
 
     struct identity *who; /* whom the request acts as; NULL: nobody that is known */
-    bool is_open;         /* the node knows no identities: everybody may do everything */
-    void *handler;        /* see exchange_keep() */
+    /* What the request may do without an identity: all, on any topic, that is for these roles.
+     * 0: it needs one. */
+    unsigned granted;
+    void *handler; /* see exchange_keep() */
 
     /* Wait no longer: the client has left or ended its side, or the node is stopping. Called
      * once at most, from the loop; may answer. NULL: there is no waiting. */

@@ -71,8 +71,12 @@ struct http_options {
     int64_t rate_min;        /* bytes a second of a body, where others need its room; 0: any */
     const char *hosts;       /* as message.h has it; borrowed until http_reload */
     struct audit *audit;     /* borrowed for the server's life; NULL: there is none */
-    struct access *access;   /* the same; NULL: everybody may do everything */
-    const char *as; /* the identity of requests without a token, "": none; as `hosts` */
+    struct access *access;   /* the same; NULL: there are no identities */
+    const char *as;      /* the identity of requests without a token, "": none; as `hosts` */
+    unsigned open_roles; /* what whoever comes may do while there are no identities */
+    /* Whoever could connect is an operator: without a token, everything; from any host. */
+    bool is_for_operators;
+    uint64_t *errors; /* counts error replies, by enum http_error; servers may share it */
 };
 
 struct http;
@@ -88,8 +92,5 @@ struct port *http_port(struct http *h);
 
 /* New limits for all connections of a server's port, from now on. */
 void http_reload(struct port *p, const struct http_options *options);
-
-/* Counts of error replies since the start, by enum http_error. */
-const uint64_t *http_errors(const struct http *h);
 
 #endif

@@ -573,8 +573,3 @@ struct port *http_port(struct http *h)
 {
     return &h->port;
 }
-
-const uint64_t *http_errors(const struct http *h)
-{
-    return h->errors;
-}

@@ -17,7 +17,6 @@ struct http {
     const struct http_app *app;
     void *arg; /* the app's */
     struct http_options options;
-    uint64_t errors[HTTP_ERROR_COUNT];
     struct list excess;    /* clients over a limit, the oldest first */
     unsigned excess_count; /* of these */
     struct buf reply;      /* the one being written */

@@ -137,7 +137,12 @@ class HostNode(Journaled, Node):
     def ctl(self, *words):
         """dueqctl on the node's own host."""
         with self.host.entered():
-            return Dueqctl(self.url())(*words, **(self._safety.environment if self._safety else {}))
+            return Dueqctl(self._own_url())(*words)
+
+    def _own_url(self):
+        """Its socket, which a build of the version before does not have."""
+        socket = self.data_dir / "admin.sock"
+        return f"unix:{socket}" if socket.exists() else self.url()
 
     def is_ready_or_ended(self):
         """Ready? Fails at once when it has ended by itself."""

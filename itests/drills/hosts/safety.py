@@ -42,13 +42,11 @@ class Safety:
         names = ",".join(f"IP:{SUBNET}.{number}" for number in range(1, HOSTS))
         subprocess.run([ROOT / "tools/tls.sh", directory, names], check=True, capture_output=True)
         self.token = secrets.token_urlsafe(32)
-        self.token_file, self.ca = directory / "token", directory / "ca.pem"
-        self.token_file.write_text(self.token + "\n")
+        self.ca = directory / "ca.pem"
         identities = directory / "identities"
         identities.write_text("drill all token=" + hashlib.sha256(self.token.encode()).hexdigest()
                               + "\n")
-        for each in (self.token_file, identities):
-            each.chmod(0o600)
+        identities.chmod(0o600)
         self.settings = {"http.tls": "required", "gmq.tls": "required",
                          "tls.certificate": directory / "server.pem",
                          "tls.key": directory / "server.key",
@@ -58,11 +56,6 @@ class Safety:
     @property
     def headers(self):
         return {"Authorization": f"Bearer {self.token}"}
-
-    @property
-    def environment(self):
-        """For dueqctl."""
-        return {"DUEQ_CA": str(self.ca), "DUEQ_TOKEN_FILE": str(self.token_file)}
 
 
 def connection_to(address, timeout_s):

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from harness.cluster import running_cluster
-from harness.dueqctl import DONE, REFUSED
+from harness.dueqctl import DONE, REFUSED, Dueqctl
+from harness.ports import free_port
 from harness.wait import wait_until
 
 NAMES = ("a", "b", "c")
@@ -91,8 +92,8 @@ def test_only_the_leader_takes_redis_over(cluster):
     def refused():
         leader = settled(cluster)
         said = [cluster.ctl(name)("fence", "adopt") for name in cluster.others(leader)]
-        return all(done.code == REFUSED and f"{leader} leads, and only the leader can: dueqctl "
-                   f"--url {cluster.nodes[leader].url()} fence adopt" in done.complaint
+        return all(done.code == REFUSED and f"{leader} leads, and only the leader can: dueqctl fence "
+                   f"adopt on its machine, or with a token dueqctl --url {cluster.nodes[leader].url()} fence adopt" in done.complaint
                    for done in said)
 
     wait_until(refused, "others refuse, and name the leader")
@@ -169,6 +170,28 @@ def test_events_follow_all_nodes(cluster):
         wait_until(all_seen, "all are shown")
         cluster.ctl(leader).ok("switchover", "--to", to)
         wait_until(lambda: seen(to, "leader") and seen(leader, "standby"), "so is the change")
+
+
+def test_operators_find_the_nodes_by_their_admin_addresses(cluster):
+    """Also from the socket of one, which has no address."""
+    port = free_port()
+    guest = cluster.add("guest", admin__listen=f"127.0.0.1:{port}").start()
+    try:
+        def row():
+            return {each["name"]: each for each in cluster.page("guest")["nodes"]}.get("guest")
+        wait_until(lambda: row() and row()["admin"], "it is told of")
+        assert {each["name"]: each["admin"] for each in cluster.page("guest")["nodes"]} == {
+            **dict.fromkeys(NAMES), "guest": f"127.0.0.1:{port}"}
+        other = cluster.nodes["a"]
+        with Dueqctl(f"unix:{other.data_dir}/admin.sock").start("events", "--json") as running:
+            wait_until(lambda: {json.loads(line)["node"] for line in list(running.out)}
+                       == {*NAMES, "guest"}, "all are shown")
+            asked = guest.metrics()
+        assert asked['dueq_requests_total{protocol="admin"}'] > 0
+        assert other.metrics()['dueq_requests_total{protocol="socket"}'] > 1
+    finally:
+        cluster.nodes.pop("guest").stop()
+    cluster.ctl("a").ok("forget", "guest")
 
 
 def test_a_member_that_left_can_be_forgotten(cluster):

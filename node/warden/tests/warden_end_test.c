@@ -88,6 +88,10 @@ void warden_close_fd(int *fd)
 {
 }
 
+void warden_remove_socket(struct warden *w)
+{
+}
+
 void warden_close_ports(struct warden *w)
 {
 }

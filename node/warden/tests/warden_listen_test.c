@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "node/warden/listen.h"
@@ -180,6 +181,89 @@ static void an_address_in_ipv6_is_that_alone(void **state)
     close(fd);
 }
 
+/* ---- a socket of this machine ---- */
+
+#define PATH "listen_test.sock"
+
+static void a_socket_is_its_owners_alone(void **state)
+{
+    struct stat about;
+    struct buf text = BUF_INIT;
+    int fd;
+
+    (void)unlink(PATH);
+    assert_int_equal(listen_open_path("admin.socket", PATH, LEVEL_ERROR, &fd), STATUS_OK);
+    assert_int_equal(lstat(PATH, &about), 0);
+    assert_true(S_ISSOCK(about.st_mode));
+    assert_int_equal(about.st_mode & 07777, 0600);
+    listen_print(fd, &text);
+    assert_string_equal(buf_text(&text), PATH);
+    assert_true(listen_is_local(fd));
+    buf_fini(&text);
+    close(fd);
+    unlink(PATH);
+}
+
+static void a_socket_that_was_left_behind_is_replaced_and_one_in_use_is_not(void **state)
+{
+    int first, second = -7;
+
+    (void)unlink(PATH);
+    assert_int_equal(listen_open_path("admin.socket", PATH, LEVEL_ERROR, &first), STATUS_OK);
+    assert_int_equal(listen_open_path("admin.socket", PATH, LEVEL_ERROR, &second),
+                     STATUS_IO_ERROR);
+    assert_int_equal(second, -7);
+    close(first);
+    assert_int_equal(listen_open_path("admin.socket", PATH, LEVEL_ERROR, &second), STATUS_OK);
+    close(second);
+    unlink(PATH);
+}
+
+static void a_socket_replaces_no_file(void **state)
+{
+    int fd = open(PATH, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(listen_open_path("admin.socket", PATH, LEVEL_WARN, &fd), STATUS_IO_ERROR);
+    assert_int_equal(unlink(PATH), 0);
+}
+
+static void the_path_of_a_socket_may_be_too_long(void **state)
+{
+    char path[200];
+    int fd = -7;
+
+    memset(path, 'x', sizeof(path));
+    path[108] = '\0';
+    assert_int_equal(listen_open_path("admin.socket", path, LEVEL_WARN, &fd), STATUS_IO_ERROR);
+    assert_int_equal(fd, -7);
+    path[107] = '\0';
+    assert_int_equal(listen_open_path("admin.socket", path, LEVEL_WARN, &fd), STATUS_OK);
+    close(fd);
+    unlink(path);
+}
+
+static void only_loopback_is_of_this_machine_alone(void **state)
+{
+    static const struct {
+        const char *host;
+        bool is_local;
+    } rows[] = {{"127.0.0.1", true}, {"127.8.0.9", true}, {"localhost", true},
+                {"0.0.0.0", false},  {"::1", true},       {"::", false}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        int fd;
+
+        if (strchr(rows[i].host, ':') && !has_ipv6())
+            continue;
+        assert_int_equal(listen_open("admin.listen", rows[i].host, 0, &fd), STATUS_OK);
+        assert_int_equal(listen_is_local(fd), rows[i].is_local);
+        close(fd);
+    }
+    assert_false(listen_is_local(-1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +275,11 @@ int main(void)
         cmocka_unit_test(refuses_an_address_of_another_machine),
         cmocka_unit_test(everywhere_in_ipv6_hears_ipv4_too),
         cmocka_unit_test(an_address_in_ipv6_is_that_alone),
+        cmocka_unit_test(a_socket_is_its_owners_alone),
+        cmocka_unit_test(a_socket_that_was_left_behind_is_replaced_and_one_in_use_is_not),
+        cmocka_unit_test(a_socket_replaces_no_file),
+        cmocka_unit_test(the_path_of_a_socket_may_be_too_long),
+        cmocka_unit_test(only_loopback_is_of_this_machine_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,13 +63,14 @@ static void fill(struct pair *p)
                                         "1.0.0",
                                         "a:1",
                                         "a:2",
+                                        "a:4",
                                         "a:3",
                                         50,
                                         .is_here = true,
                                         .is_member = true,
                                         .is_store_up = true,
                                         .mode = "standby"};
-    p->nodes[1] = (struct cluster_node){"b", "", "", "", "", 0, .is_member = true};
+    p->nodes[1] = (struct cluster_node){"b", "", "", "", "", "", 0, .is_member = true};
     p->change = (struct cluster_change){1900000000000, "a", "elected", 7, -1};
     p->count = (struct cluster_count){"leader", "elected", 3};
     p->status = (struct cluster_status){
@@ -152,12 +153,12 @@ static void tells_all_of_the_cluster(void **state)
         "true,"
         "\"member\":true,\"store_up\":true,\"address_away\":false,\"fenced\":false,"
         "\"mode\":\"standby\",\"scanning\":false,\"priority\":50,"
-        "\"no_failover\":false,\"version\":\"1.0.0\",\"http\":\"a:2\",\"gmq\":\"a:1\",\"peer\":"
-        "\"a:3\"},"
+        "\"no_failover\":false,\"version\":\"1.0.0\",\"http\":\"a:2\",\"gmq\":\"a:1\","
+        "\"admin\":\"a:4\",\"peer\":\"a:3\"},"
         "{\"name\":\"b\",\"here\":false,\"member\":true,\"store_up\":false,\"address_away\":"
         "false,\"fenced\":false,\"mode\":null,\"scanning\":false,"
         "\"priority\":0,\"no_failover\":false,\"version\":null,\"http\":null,\"gmq\":null,"
-        "\"peer\":null}],"
+        "\"admin\":null,\"peer\":null}],"
         "\"history\":[{\"at_ms\":1900000000000,\"node\":\"a\",\"reason\":\"elected\","
         "\"epoch\":7,\"without_leader_ms\":null}],\"since_start\":{\"elections_lost\":0,"
         "\"fenced\":0,\"peer_deaths\":0,\"without_leader_total_ms\":1500,"

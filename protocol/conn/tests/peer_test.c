@@ -95,6 +95,24 @@ static void one_of_ipv6_has_brackets_and_one_of_ipv4_none_at_the_same_port(void 
     close(listening);
 }
 
+static void one_of_this_machine_is_called_by_its_user_and_process(void **state)
+{
+    struct connection c = {.kind = &kind, .state = CONNECTION_OPEN};
+    char expected[100];
+    int pair[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    c.fd = pair[0];
+    snprintf(expected, sizeof(expected), "gmq user %u, pid %d", (unsigned)getuid(),
+             (int)getpid());
+    assert_string_equal(peer_name(&c).at, expected);
+    peer_fini(&c);
+    close(pair[0]);
+    close(pair[1]);
+    assert_string_equal(peer_name(&c).at, "gmq unknown");
+    peer_fini(&c);
+}
+
 /* Where a connection from 127.0.0.`host` comes from, whose client has reset it already. */
 static struct peer_end accept_from(int listening, const struct sockaddr_in *to, unsigned host)
 {
@@ -208,6 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_client_is_called_by_its_address),
         cmocka_unit_test(one_of_ipv6_has_brackets_and_one_of_ipv4_none_at_the_same_port),
+        cmocka_unit_test(one_of_this_machine_is_called_by_its_user_and_process),
         cmocka_unit_test(those_of_one_address_are_one_whichever_port_they_have),
         cmocka_unit_test(of_ipv6_a_network_of_64_bits_is_one_client),
         cmocka_unit_test(one_that_has_gone_keeps_its_name),

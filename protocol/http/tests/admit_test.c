@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "protocol/access/access.h"
+#include "protocol/access/role.h"
 #include "protocol/http/server.h"
 #include "protocol/http/tests/server_fixture.h"
 
@@ -368,6 +369,53 @@ static void without_identities_everybody_may_do_everything(void **state)
     assert_starts(ask_as(*state, "shop-token", "GET /v1/status"), "HTTP/1.1 401 ");
 }
 
+static const char *ask_with(struct fixture *f, unsigned open_roles, bool is_for_operators,
+                            const char *token, const char *method_and_path)
+{
+    f->options.open_roles = open_roles;
+    f->options.is_for_operators = is_for_operators;
+    http_reload(http_port(f->http), &f->options);
+    return ask_as(f, token, method_and_path);
+}
+
+static void where_others_come_and_nobody_is_known_only_the_open_roles_are_for_all(void **state)
+{
+    static const unsigned open = ACCESS_PRODUCE | ACCESS_CONSUME | ACCESS_INSPECT;
+    struct fixture *f = *state;
+    const char *reply;
+
+    access_turn_off(known);
+    assert_starts(ask_with(f, open, false, "", "POST /v1/topics/t/jobs"), "HTTP/1.1 201 ");
+    assert_starts(ask_with(f, open, false, "", "POST /v1/topics/t/pop"), "HTTP/1.1 200 ");
+    assert_starts(ask_with(f, open, false, "", "GET /metrics"), "HTTP/1.1 200 ");
+    reply = ask_with(f, open, false, "", "POST /v1/topics/t/pause");
+    assert_starts(reply, "HTTP/1.1 403 Forbidden\r\n");
+    assert_has(reply, "this takes the role operate, which nobody has here");
+    reply = ask_with(f, open, false, "ops-token", "POST /v1/cluster/failover");
+    assert_starts(reply, "HTTP/1.1 403 Forbidden\r\n");
+    assert_has(reply, "this takes the role admin, which nobody has here");
+    assert_has(ask_with(f, open, false, "", "GET /v1/access"),
+               "\"roles\":[\"produce\",\"consume\",\"inspect\"]");
+}
+
+static void where_others_come_an_identity_has_its_roles(void **state)
+{
+    static const unsigned open = ACCESS_PRODUCE | ACCESS_CONSUME | ACCESS_INSPECT;
+
+    assert_starts(ask_with(*state, open, false, "ops-token", "POST /v1/topics/t/pause"),
+                  "HTTP/1.1 200 ");
+    assert_starts(ask_with(*state, open, false, "", "GET /v1/topics"), "HTTP/1.1 401 ");
+}
+
+static void an_operators_port_needs_no_token_and_takes_one(void **state)
+{
+    assert_starts(ask_with(*state, 0, true, "", "POST /v1/topics/t/pause"), "HTTP/1.1 200 ");
+    assert_starts(ask_with(*state, 0, true, "", "GET /v1/topics/other/jobs"), "HTTP/1.1 200 ");
+    assert_starts(ask_with(*state, 0, true, "shop-token", "POST /v1/topics/t/pause"),
+                  "HTTP/1.1 403 ");
+    assert_starts(ask_with(*state, 0, true, "wrong", "GET /v1/status"), "HTTP/1.1 401 ");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -392,6 +440,9 @@ int main(void)
         TEST(an_identity_that_a_request_has_outlives_a_reload),
         TEST(a_ports_identity_expires_like_any),
         TEST(without_identities_everybody_may_do_everything),
+        TEST(where_others_come_and_nobody_is_known_only_the_open_roles_are_for_all),
+        TEST(where_others_come_an_identity_has_its_roles),
+        TEST(an_operators_port_needs_no_token_and_takes_one),
     };
 
     return cmocka_run_group_tests_name("admit", tests, NULL, NULL);

@@ -179,7 +179,7 @@ static void several_growing_bodies_stay_within_the_limit_of_all(void **state)
             assert_in_range(body_bytes(f), 0, f->options.bodies_max_bytes);
         }
     AWAIT(f, body_bytes(f) == 0);
-    assert_in_range(http_errors(f->http)[HTTP_ERROR_BODIES], 1, 2);
+    assert_in_range(f->api.errors[HTTP_ERROR_BODIES], 1, 2);
     for (unsigned i = 0; i < 3; i++)
         leave(&clients[i]);
     free((char *)body.at);

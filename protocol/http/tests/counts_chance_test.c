@@ -152,7 +152,7 @@ static void check_books(struct fixture *f)
         assert_int_equal(h->body_bytes[is_large], sums.body_bytes[is_large]);
     assert_in_range(sums.body_bytes[true], 0, h->options.bodies_max_bytes);
     assert_int_equal(check_peers(h), sums.clients);
-    displaced = (unsigned)h->errors[HTTP_ERROR_DISPLACED];
+    displaced = (unsigned)f->api.errors[HTTP_ERROR_DISPLACED];
 }
 
 /* ---- what clients do ---- */

@@ -226,8 +226,8 @@ static void counts_errors_by_what_was_wrong(void **state)
     ask(f, "GET /nothing" V);
     ask(f, "POST /v1/topics/a/jobs/b/release" V);
     ask(f, "POST /v1/topics/a/jobs/b/release" V);
-    assert_int_equal(http_errors(f->http)[HTTP_ERROR_NO_PATH], 1);
-    assert_int_equal(http_errors(f->http)[HTTP_ERROR_UNKNOWN], 2);
+    assert_int_equal(f->api.errors[HTTP_ERROR_NO_PATH], 1);
+    assert_int_equal(f->api.errors[HTTP_ERROR_UNKNOWN], 2);
     assert_int_equal(http_port(f->http)->stats.refused, 1);
     ask(f, POP "?colour=red" V);
     ask(f, "GET /v1/topics/%zz" V);

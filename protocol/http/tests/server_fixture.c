@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "protocol/access/role.h"
 #include "protocol/http/tests/server_fixture.h"
 
 #include <stdlib.h>
@@ -63,10 +64,12 @@ int fixture_up_with(void **state, const struct stand_in *stand_ins, unsigned cou
     f->loop = loop_new_ahead();
     f->options = (struct http_options){
         .connections_max = 3,
+        .open_roles = ACCESS_ALL,
         .excess_max = 64,
         .request_ms = 60000,
         .body_max_bytes = 200000,
         .bodies_max_bytes = 300000,
+        .errors = f->api.errors,
     };
     f->ms = memory_store_new(&f->loop->timers, 4);
     f->queue = queue_new(&queue_options, memory_store_port(f->ms), &f->loop->timers);
@@ -83,7 +86,6 @@ int fixture_up_with(void **state, const struct stand_in *stand_ins, unsigned cou
     choose_app(f, stand_ins, count);
     f->http = http_new(&f->app, &f->api, &f->options, f->loop, f->queue,
                        listen_on_loopback(&f->port));
-    f->api.http = f->http;
     f->tls = serve_as_asked(http_port(f->http), f->loop);
     fixture_turn(f); /* the store is up */
     *state = f;

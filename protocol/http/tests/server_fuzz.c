@@ -19,6 +19,7 @@
 #include "node/queue/queue.h"
 #include "node/store/memory/store.h"
 #include "protocol/api/api.h"
+#include "protocol/access/role.h"
 #include "protocol/http/server.h"
 #include "protocol/json/read.h"
 
@@ -69,6 +70,7 @@ static void start(struct node *n)
                                                .node = BYTES("fuzzed"),
                                                .history_bytes = 10000};
     static const struct http_options http = {.connections_max = 2,
+                                             .open_roles = ACCESS_ALL,
                                              .excess_max = 2,
                                              .request_ms = 1000,
                                              .body_max_bytes = 4000,
@@ -84,7 +86,6 @@ static void start(struct node *n)
     queue_activate(n->queue);
     n->api = (struct api){.queue = n->queue, .loop = n->loop};
     n->http = http_new(&api_app, &n->api, &http, n->loop, n->queue, listen_fd);
-    n->api.http = n->http;
     n->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     assert(n->fd >= 0 && connect(n->fd, (struct sockaddr *)&address, len) == 0);
 }
