@@ -11,11 +11,11 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
-#define CIPHERS_OF_1_2     "ECDHE+AESGCM:ECDHE+CHACHA20"
-#define SECURITY_LEVEL     2     /* 112 bits: RSA of 2048 and more, no SHA-1 */
-#define CLIENT_CHAIN_BYTES 32768 /* of a client's certificate and its chain */
-#define RESUMED_FOR_S      7200
-#define TICKET_KEYS_MAX    128 /* bytes; 80 in OpenSSL 3 */
+#define CIPHERS_OF_1_2   "ECDHE+AESGCM:ECDHE+CHACHA20"
+#define SECURITY_LEVEL   2     /* 112 bits: RSA of 2048 and more, no SHA-1 */
+#define PEER_CHAIN_BYTES 32768 /* of the other side's certificate and its chain */
+#define RESUMED_FOR_S    7200
+#define TICKET_KEYS_MAX  128 /* bytes; 80 in OpenSSL 3 */
 
 const char *tls_take_reason(void)
 {
@@ -104,15 +104,15 @@ static bool use_key(SSL_CTX *ssl, const char *text, enum tls_part *blamed, struc
         is_good = refuse(TLS_KEY, blamed, why, "holds no private key in PEM form");
     else if (X509_check_private_key(SSL_CTX_get0_certificate(ssl), key) != 1)
         is_good = refuse(TLS_KEY, blamed, why,
-                         "is not the key of the first certificate in tls.certificate");
+                         "is not the key of the first certificate in the certificate's file");
     else if (SSL_CTX_use_PrivateKey(ssl, key) != 1)
         is_good = refuse_for_reason(TLS_KEY, blamed, why, "cannot be used");
     EVP_PKEY_free(key);
     return is_good;
 }
 
-/* Adds what the text holds to those who may vouch for clients, and to the names that clients
- * are told of. */
+/* Adds what the text holds to those who may vouch for the other side, and to the names that a
+ * server's clients are told of. */
 static bool trust(SSL_CTX *ssl, const char *text)
 {
     BIO *from = open_text(text);
@@ -158,9 +158,9 @@ static int64_t first_end(const SSL_CTX *ssl)
 
 /* ---- the context ---- */
 
-static SSL_CTX *new_empty(void)
+static SSL_CTX *new_empty(const SSL_METHOD *side)
 {
-    SSL_CTX *ssl = must(SSL_CTX_new(TLS_server_method()));
+    SSL_CTX *ssl = must(SSL_CTX_new(side));
 
     SSL_CTX_set_security_level(ssl, SECURITY_LEVEL);
     if (SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) != 1 ||
@@ -174,7 +174,7 @@ static SSL_CTX *new_empty(void)
     SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_timeout(ssl, RESUMED_FOR_S);
     SSL_CTX_set_num_tickets(ssl, 1);
-    SSL_CTX_set_max_cert_list(ssl, CLIENT_CHAIN_BYTES);
+    SSL_CTX_set_max_cert_list(ssl, PEER_CHAIN_BYTES);
     return ssl;
 }
 
@@ -185,21 +185,44 @@ static bool ask_clients(SSL_CTX *ssl, const struct tls_texts *texts)
     if (texts->is_client_required)
         mode |= SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
     SSL_CTX_set_verify(ssl, mode, NULL);
-    return trust(ssl, texts->pem[TLS_CLIENT_CA]);
+    return trust(ssl, texts->pem[TLS_CA]);
 }
 
-static bool fill(SSL_CTX *ssl, const struct tls_texts *texts, enum tls_part *blamed,
-                 struct buf *why)
+static bool use_pair(SSL_CTX *ssl, const struct tls_texts *texts, enum tls_part *blamed,
+                     struct buf *why)
 {
     if (!use_certificate(ssl, texts->pem[TLS_CERTIFICATE]))
         return refuse_for_reason(TLS_CERTIFICATE, blamed, why,
                                  "holds no good certificate with its chain in PEM form");
-    if (!use_key(ssl, texts->pem[TLS_KEY], blamed, why))
+    return use_key(ssl, texts->pem[TLS_KEY], blamed, why);
+}
+
+static bool refuse_authorities(enum tls_part *blamed, struct buf *why)
+{
+    return refuse_for_reason(TLS_CA, blamed, why, "holds no good certificates in PEM form");
+}
+
+static bool fill_server(SSL_CTX *ssl, const struct tls_texts *texts, enum tls_part *blamed,
+                        struct buf *why)
+{
+    if (!use_pair(ssl, texts, blamed, why))
         return false;
-    if (*texts->pem[TLS_CLIENT_CA] && !ask_clients(ssl, texts))
-        return refuse_for_reason(TLS_CLIENT_CA, blamed, why,
-                                 "holds no good certificates in PEM form");
-    return true;
+    return !*texts->pem[TLS_CA] || ask_clients(ssl, texts) || refuse_authorities(blamed, why);
+}
+
+static bool ask_servers(SSL_CTX *ssl, const struct tls_texts *texts)
+{
+    SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
+    return *texts->pem[TLS_CA] ? trust(ssl, texts->pem[TLS_CA])
+                               : SSL_CTX_set_default_verify_paths(ssl) == 1;
+}
+
+static bool fill_client(SSL_CTX *ssl, const struct tls_texts *texts, enum tls_part *blamed,
+                        struct buf *why)
+{
+    if (*texts->pem[TLS_CERTIFICATE] && !use_pair(ssl, texts, blamed, why))
+        return false;
+    return ask_servers(ssl, texts) || refuse_authorities(blamed, why);
 }
 
 /* A digest of the parts from `first` on. */
@@ -221,16 +244,18 @@ static void digest(const struct tls_texts *texts, enum tls_part first, unsigned 
 static void name(struct tls_context *context, const struct tls_texts *texts)
 {
     digest(texts, TLS_CERTIFICATE, context->texts);
-    digest(texts, TLS_CLIENT_CA, context->clients);
+    digest(texts, TLS_CA, context->clients);
     if (SSL_CTX_set_session_id_context(context->ssl, context->clients,
                                        sizeof(context->clients)) != 1)
         abort();
 }
 
-struct tls_context *tls_context_new(const struct tls_texts *texts, enum tls_part *blamed,
-                                    struct buf *why)
+static struct tls_context *context_new(const SSL_METHOD *side, const struct tls_texts *texts,
+                                       bool (*fill)(SSL_CTX *ssl, const struct tls_texts *texts,
+                                                    enum tls_part *blamed, struct buf *why),
+                                       enum tls_part *blamed, struct buf *why)
 {
-    SSL_CTX *ssl = new_empty();
+    SSL_CTX *ssl = new_empty(side);
     struct tls_context *context;
     bool is_good;
 
@@ -242,9 +267,23 @@ struct tls_context *tls_context_new(const struct tls_texts *texts, enum tls_part
         return NULL;
     }
     context = must(calloc(1, sizeof(*context)));
-    *context = (struct tls_context){.ssl = ssl, .end_s = first_end(ssl)};
+    *context = (struct tls_context){.ssl = ssl};
+    if (*texts->pem[TLS_CERTIFICATE])
+        context->end_s = first_end(ssl);
     name(context, texts);
     return context;
+}
+
+struct tls_context *tls_context_new(const struct tls_texts *texts, enum tls_part *blamed,
+                                    struct buf *why)
+{
+    return context_new(TLS_server_method(), texts, fill_server, blamed, why);
+}
+
+struct tls_context *tls_context_new_client(const struct tls_texts *texts, enum tls_part *blamed,
+                                           struct buf *why)
+{
+    return context_new(TLS_client_method(), texts, fill_client, blamed, why);
 }
 
 void tls_context_free(struct tls_context *context)

@@ -1,10 +1,10 @@
-/* What a TLS server shows and asks for, made from PEM texts: its certificate with the chain,
- * its key, and the authorities whose clients it takes. The configuration makes one to judge its
- * files; the ports make theirs from the same texts.
+/* What one side of TLS shows and asks for, made from PEM texts: its certificate with the chain,
+ * its key, and the authorities that may vouch for the other side. The configuration makes one
+ * to judge its files; ports and links make theirs from the same texts.
  *
  * TLS 1.2 and 1.3, with ciphers that authenticate what they encrypt and keys that die with the
  * connection; no compression, no renegotiation. Sessions are resumed by tickets, so a server
- * keeps nothing of a client that has gone.
+ * keeps nothing of a client that has gone. A client of ours resumes none.
  */
 #ifndef DUEQ_BASE_TLS_CONTEXT_H
 #define DUEQ_BASE_TLS_CONTEXT_H
@@ -14,25 +14,34 @@
 
 #include "base/buf.h"
 
-enum tls_part { TLS_CERTIFICATE, TLS_KEY, TLS_CLIENT_CA, TLS_PARTS };
+enum tls_part { TLS_CERTIFICATE, TLS_KEY, TLS_CA, TLS_PARTS };
 
 struct tls_texts {
-    const char *pem[TLS_PARTS]; /* of TLS_CLIENT_CA "": no certificates are asked for */
-    bool is_client_required;    /* a client without a certificate is refused */
+    /* "": there is none. A server without TLS_CA asks for no certificates; a client without it
+     * takes servers that the machine's own authorities vouch for. */
+    const char *pem[TLS_PARTS];
+    bool is_client_required; /* a server's: a client without a certificate is refused */
 };
 
 struct ssl_ctx_st;
 
 struct tls_context {
-    struct ssl_ctx_st *ssl;    /* connections that have begun with it hold it on their own */
-    int64_t end_s;             /* the first end of a certificate in the chain, since 1970 */
+    struct ssl_ctx_st *ssl; /* connections that have begun with it hold it on their own */
+    int64_t end_s; /* the first end of a certificate in the chain, since 1970; 0: it has none */
     unsigned char clients[32]; /* stands for the clients that it takes, */
     unsigned char texts[32];   /* and this for all that it was made from */
 };
 
-/* NULL: `*blamed` is the part that is wrong, and `why` says how, for an operator. */
+/* A server's. NULL: `*blamed` is the part that is wrong, and `why` says how, for an operator.
+ */
 struct tls_context *tls_context_new(const struct tls_texts *texts, enum tls_part *blamed,
                                     struct buf *why);
+
+/* A client's, which takes no server that nobody vouches for. A certificate is shown to servers
+ * that ask for one. Whether the server's is of the right name, each connection asks by itself.
+ */
+struct tls_context *tls_context_new_client(const struct tls_texts *texts, enum tls_part *blamed,
+                                           struct buf *why);
 void tls_context_free(struct tls_context *context);
 
 bool tls_context_is_of(const struct tls_context *context, const struct tls_texts *texts);

@@ -13,7 +13,7 @@
  *             value, the list of mistakes
  *   check.c   rules between keys, and values derived from several keys;
  *             check_ha.c, check_vip.c: the same for `ha` and `vip`
- *   check_tls.c  the same for `tls`, whose files it reads
+ *   check_tls.c  the same for `tls` and `store.tls`, whose files it reads
  *   topics.c  the list `topics`: its rows, as a value and checked
  *   print.c   printing the effective configuration, and the table for --help; reloading
  */
@@ -88,6 +88,9 @@ struct conf_address {
     char *host;    /* TCP: a name or an address, IPv6 without brackets; else NULL */
     char *path;    /* UNIX: absolute; else NULL */
     unsigned port; /* TCP; listening on 0: the system chooses */
+    /* Of store.redis: */
+    bool is_tls;
+    unsigned bare_at; /* behind "redis://", "rediss://" and "rediss+" in the text */
 };
 
 enum conf_backoff { CONF_BACKOFF_NONE, CONF_BACKOFF_FIXED, CONF_BACKOFF_EXPONENTIAL };
@@ -187,6 +190,11 @@ struct conf {
         enum conf_appendfsync appendfsync;
         size_t memory_bytes; /* 0: half of the machine's, or of the control group's limit */
         char *redis_server;
+        struct {
+            char *file[TLS_PARTS]; /* as in `tls` below; only where redis.is_tls */
+            char *text[TLS_PARTS];
+            char *server_name; /* of all certificates; "": of each its own */
+        } tls;
     } store;
     struct conf_address listen[CONF_PORTS];  /* by port: OFF or TCP */
     enum conf_port_tls port_tls[CONF_PORTS]; /* OFF unless there is a certificate */
@@ -207,8 +215,9 @@ struct conf {
     } admin;
     struct {
         char *file[TLS_PARTS];       /* "": none */
-        enum conf_tls_client client; /* where TLS_CLIENT_CA is given */
-        char *text[TLS_PARTS];       /* of the files, which fit together; "": none. No keys */
+        enum conf_tls_client client; /* where TLS_CA is given */
+        char *text[TLS_PARTS];       /* of the files, which fit together; "": none. Not keys
+                                      * of the configuration */
     } tls;
     struct {
         size_t body_bytes;
@@ -303,9 +312,9 @@ void conf_print(const struct conf *conf, FILE *to);
 /* Prints every key with its default, its range and a line of help. */
 void conf_print_keys(FILE *to);
 
-/* Moves the changed reloadable values, and what the files of `tls` hold, from `fresh` into
- * `running`. Adds the names of these keys
- * to `taken`, and those of changed keys that need a restart to `need_restart`, separated by
+/* Moves the changed reloadable values, and what the files of `tls` and `store.tls` hold, from
+ * `fresh` into `running`. Adds the names of these keys to `taken`, and those of changed keys
+ * that need a restart to `need_restart`, separated by
  * ", ". Texts of reloadable keys borrowed from `running` die with `fresh`. */
 void conf_reload(struct conf *running, struct conf *fresh, struct buf *taken,
                  struct buf *need_restart);

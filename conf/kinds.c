@@ -129,26 +129,76 @@ static bool set_listen(const struct conf_key *key, const char *text, void *field
     return true;
 }
 
+/* What stands in front of the address of a Redis, and what may follow. The last one fits all.
+ */
+static const struct scheme {
+    const char *text;
+    bool is_tls, is_of_one, is_of_many;
+} schemes[] = {
+    {"redis://", false, true, false},
+    {"rediss://", true, true, false},
+    {"rediss+", true, false, true},
+    {"", false, true, true},
+};
+
+static const struct scheme *scheme_of(const char *text)
+{
+    const struct scheme *scheme = schemes;
+
+    while (strncmp(text, scheme->text, strlen(scheme->text)) != 0)
+        scheme++;
+    return scheme;
+}
+
+static bool read_socket(const char *path, struct conf_address *a)
+{
+    if (strlen(path) > SOCKET_PATH_BYTES_MAX)
+        return false;
+    a->kind = ADDRESS_UNIX;
+    a->path = bytes_copy(bytes_of_text(path));
+    return true;
+}
+
+static bool read_many(const char *text, struct conf_address *a)
+{
+    if (!value_is_sentinels(text) && !value_is_cluster(text))
+        return false;
+    a->kind = value_is_sentinels(text) ? ADDRESS_SENTINELS : ADDRESS_CLUSTER;
+    return true;
+}
+
+static bool read_one(const char *text, struct conf_address *a)
+{
+    struct bytes host;
+
+    if (!value_parse_host_port(text, &host, &a->port) || a->port == 0)
+        return false;
+    a->kind = ADDRESS_TCP;
+    a->host = bytes_copy(host);
+    return true;
+}
+
+static bool read_redis(const char *text, struct conf_address *a)
+{
+    const struct scheme *scheme = scheme_of(text);
+    const char *bare = text + strlen(scheme->text);
+
+    if (!strcmp(text, "embedded"))
+        return true;
+    if (!strncmp(text, "unix:/", 6))
+        return read_socket(text + 5, a);
+    a->is_tls = scheme->is_tls;
+    a->bare_at = (unsigned)(bare - text);
+    return (scheme->is_of_many && read_many(bare, a)) ||
+           (scheme->is_of_one && read_one(bare, a));
+}
+
 static bool set_redis(const struct conf_key *key, const char *text, void *field)
 {
     struct conf_address a = {.kind = ADDRESS_EMBEDDED};
-    struct bytes host;
 
-    if (!strncmp(text, "unix:/", 6)) {
-        if (strlen(text + 5) > SOCKET_PATH_BYTES_MAX)
-            return false;
-        a.kind = ADDRESS_UNIX;
-        a.path = bytes_copy(bytes_of_text(text + 5));
-    } else if (value_is_sentinels(text)) {
-        a.kind = ADDRESS_SENTINELS;
-    } else if (value_is_cluster(text)) {
-        a.kind = ADDRESS_CLUSTER;
-    } else if (strcmp(text, "embedded") != 0) {
-        if (!value_parse_host_port(text, &host, &a.port) || a.port == 0)
-            return false;
-        a.kind = ADDRESS_TCP;
-        a.host = bytes_copy(host);
-    }
+    if (!read_redis(text, &a))
+        return false;
     put_address(field, text, a);
     return true;
 }
@@ -168,7 +218,8 @@ const struct conf_kind kind_listen = {
 };
 const struct conf_kind kind_redis = {
     .what = "embedded, host:port, unix:/path of at most 107 bytes, "
-            "sentinel://MASTER@host:port,host:port, or cluster://host:port,host:port",
+            "sentinel://MASTER@host:port,host:port, or cluster://host:port,host:port; over "
+            "TLS rediss://host:port, rediss+sentinel://..., rediss+cluster://...",
     .bytes = sizeof(struct conf_address),
     .set = set_redis,
     .print = print_address,

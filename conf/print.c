@@ -33,11 +33,20 @@ bool conf_topic_has(const struct conf_topic *topic, enum conf_topic_key key)
     return topic->given & 1u << key;
 }
 
-static void forget_tls_text(char *text)
+static char **tls_texts(struct conf *conf, unsigned side)
 {
-    if (text)
-        explicit_bzero(text, strlen(text));
-    free(text);
+    return (char **)((char *)conf + conf_tls_files[side].text);
+}
+
+static void forget_tls_texts(struct conf *conf, unsigned side)
+{
+    char **texts = tls_texts(conf, side);
+
+    for (unsigned part = 0; part < TLS_PARTS; part++) {
+        if (texts[part])
+            explicit_bzero(texts[part], strlen(texts[part]));
+        free(texts[part]);
+    }
 }
 
 void conf_free(struct conf *conf)
@@ -48,8 +57,8 @@ void conf_free(struct conf *conf)
         if (conf_keys[i].kind->fini)
             conf_keys[i].kind->fini(conf_key_field(&conf_keys[i], conf));
     }
-    for (unsigned part = 0; part < TLS_PARTS; part++)
-        forget_tls_text(conf->tls.text[part]);
+    for (unsigned side = 0; side < TLS_SIDES; side++)
+        forget_tls_texts(conf, side);
     free(conf);
 }
 
@@ -91,17 +100,19 @@ static void swap(const struct conf_key *key, struct conf *a, struct conf *b)
 }
 
 /* The files may have changed where their names have not. */
-static void take_tls_texts(struct conf *running, struct conf *fresh, struct buf *taken)
+static void take_tls_texts(struct conf *running, struct conf *fresh, unsigned side,
+                           struct buf *taken)
 {
-    static const char *const names[TLS_PARTS] = {"certificate", "key", "client_ca"};
+    char **ours = tls_texts(running, side), **theirs = tls_texts(fresh, side);
 
     for (unsigned part = 0; part < TLS_PARTS; part++) {
-        char *before = running->tls.text[part];
+        char *before = ours[part];
 
-        if (strcmp(before, fresh->tls.text[part]) != 0)
-            buf_printf(taken, "%sthe file of tls.%s", taken->len ? ", " : "", names[part]);
-        running->tls.text[part] = fresh->tls.text[part];
-        fresh->tls.text[part] = before;
+        if (strcmp(before, theirs[part]) != 0)
+            buf_printf(taken, "%sthe file of %s", taken->len ? ", " : "",
+                       conf_tls_files[side].keys[part]);
+        ours[part] = theirs[part];
+        theirs[part] = before;
     }
 }
 
@@ -118,7 +129,8 @@ void conf_reload(struct conf *running, struct conf *fresh, struct buf *taken,
         if (key->is_reloadable)
             swap(key, running, fresh);
     }
-    take_tls_texts(running, fresh, taken);
+    for (unsigned side = 0; side < TLS_SIDES; side++)
+        take_tls_texts(running, fresh, side, taken);
 }
 
 /* ---- print ---- */

@@ -25,6 +25,15 @@ static const char *const tls_client_words[] = {"optional", "required", NULL};
 static const char *const lease_check_words[] = {"off", "auto", "require", NULL};
 static const char *const backoff_words[] = {"none", "fixed", "exponential", NULL};
 
+const struct conf_tls_files conf_tls_files[TLS_SIDES] = {
+    [TLS_OF_PORTS] = {{"tls.certificate", "tls.key", "tls.client_ca"},
+                      AT(tls.file),
+                      AT(tls.text)},
+    [TLS_OF_STORE] = {{"store.tls.certificate", "store.tls.key", "store.tls.ca"},
+                      AT(store.tls.file),
+                      AT(store.tls.text)},
+};
+
 /* clang-format off */
 
 /* The keys of the dialects, each behind its "listen" (CONF_PORT_LIST). */
@@ -106,6 +115,14 @@ const struct conf_key conf_keys[] = {
      .help = "embedded Redis: its maxmemory; 0: half of the memory that there is"},
     {"store.redis_server", &kind_text, AT(store.redis_server), "redis-server", 1, PATH_BYTES,
      .help = "embedded Redis: the program"},
+    {"store.tls.ca", &kind_text, AT(store.tls.file[TLS_CA]), "", 0, PATH_BYTES,
+     .is_reloadable = true, .help = "a PEM file: who may vouch for Redis; empty: whom this machine trusts"},
+    {"store.tls.certificate", &kind_text, AT(store.tls.file[TLS_CERTIFICATE]), "", 0, PATH_BYTES,
+     .is_reloadable = true, .help = "a PEM file: the node's, for a Redis that asks for one"},
+    {"store.tls.key", &kind_text, AT(store.tls.file[TLS_KEY]), "", 0, PATH_BYTES,
+     .is_reloadable = true, .help = "a PEM file: the certificate's key, not readable by all"},
+    {"store.tls.server_name", &kind_name, AT(store.tls.server_name), "", 0, 255,
+     .is_reloadable = true, .help = "the name in Redis's certificates; empty: the host it is reached by"},
 
 #define X(name, word, fallback, text, ...) \
     {word ".listen", &kind_listen, AT(listen[PORT_##name]), fallback, .help = text}, \
@@ -123,7 +140,7 @@ const struct conf_key conf_keys[] = {
      .is_reloadable = true, .help = "a PEM file: the certificate, and behind it its chain"},
     {"tls.key", &kind_text, AT(tls.file[TLS_KEY]), "", 0, PATH_BYTES,
      .is_reloadable = true, .help = "a PEM file: the certificate's key, not readable by all"},
-    {"tls.client_ca", &kind_text, AT(tls.file[TLS_CLIENT_CA]), "", 0, PATH_BYTES,
+    {"tls.client_ca", &kind_text, AT(tls.file[TLS_CA]), "", 0, PATH_BYTES,
      .is_reloadable = true, .help = "a PEM file: who may vouch for clients; empty: nobody is asked"},
     {"tls.client", &kind_word, AT(tls.client), "required", .words = tls_client_words,
      .is_reloadable = true, .help = "with client_ca: whether a client must have a certificate"},

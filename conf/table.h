@@ -73,6 +73,17 @@ struct conf_key {
     const char *help;
 };
 
+/* The files of one side of TLS, by enum tls_part: the keys, and where struct conf has their
+ * names and their texts, each an array of char *. */
+struct conf_tls_files {
+    const char *keys[TLS_PARTS];
+    size_t file, text;
+};
+
+enum conf_tls_side { TLS_OF_PORTS, TLS_OF_STORE, TLS_SIDES };
+
+extern const struct conf_tls_files conf_tls_files[TLS_SIDES];
+
 extern const struct conf_key conf_keys[];
 extern const size_t conf_key_count;
 

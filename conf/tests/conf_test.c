@@ -6,6 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Of what store.redis may be. */
+#define OVER_TLS "; over TLS rediss://host:port, rediss+sentinel://..., rediss+cluster://..."
+
 /* ---- values and where they come from ---- */
 
 static void no_file_is_a_whole_configuration(void **state)
@@ -247,7 +250,7 @@ static void does_not_judge_by_a_value_that_is_wrong_itself(void **state)
         "store:\n  redis: r\n  appendfsync: everysec\n",
         "c.yaml:2:10: store.redis: expected embedded, host:port, unix:/path of at most "
         "107 bytes, sentinel://MASTER@host:port,host:port, or "
-        "cluster://host:port,host:port, got \"r\"\n");
+        "cluster://host:port,host:port" OVER_TLS ", got \"r\"\n");
 }
 
 static void says_that_lists_of_addresses_have_no_blanks(void **state)
@@ -256,22 +259,25 @@ static void says_that_lists_of_addresses_have_no_blanks(void **state)
         "store:\n  redis: cluster://a:1, b:2\n",
         "c.yaml:2:10: store.redis: expected embedded, host:port, unix:/path of at most "
         "107 bytes, sentinel://MASTER@host:port,host:port, or "
-        "cluster://host:port,host:port, got \"cluster://a:1, b:2\"; no blanks between the "
+        "cluster://host:port,host:port" OVER_TLS
+        ", got \"cluster://a:1, b:2\"; no blanks between the "
         "addresses\n");
 }
 
 /* Addresses as people paste them from elsewhere. */
 static void shows_no_password_in_an_address_that_it_refuses(void **state)
 {
-#define REFUSED                                                                          \
-    "c.yaml:2:10: store.redis: expected embedded, host:port, unix:/path of at most 107 " \
-    "bytes, sentinel://MASTER@host:port,host:port, or cluster://host:port,host:port, "   \
-    "got \"***@h\"; a password goes to "                                                 \
+#define REFUSED                                                                               \
+    "c.yaml:2:10: store.redis: expected embedded, host:port, unix:/path of at most 107 "      \
+    "bytes, sentinel://MASTER@host:port,host:port, or cluster://host:port,host:port" OVER_TLS \
+    ", "                                                                                      \
+    "got \"***@h\"; a password goes to "                                                      \
     "store.password_file, that of Sentinels to store.sentinel_password_file\n"
     static const char *const pasted[] = {
-        "redis://:hunter2@h",     "redis://user:hunter2@h",  "hunter2@h",
-        "redis://:hunt@er2@h",    "sentinel://m@:hunter2@h", "sentinel://:hunter2@h",
-        "sentinel://m:hunter2@h", "cluster://:hunter2@h",    "cluster://hunter2@h",
+        "redis://:hunter2@h",     "redis://user:hunter2@h",       "hunter2@h",
+        "redis://:hunt@er2@h",    "sentinel://m@:hunter2@h",      "sentinel://:hunter2@h",
+        "sentinel://m:hunter2@h", "cluster://:hunter2@h",         "cluster://hunter2@h",
+        "rediss://:hunter2@h",    "rediss+sentinel://:hunter2@h",
     };
     char yaml[128];
 

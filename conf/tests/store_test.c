@@ -1,6 +1,7 @@
 /* The section `store`: which Redis takes which keys. */
 #include "conf/tests/conf_fixture.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define SENTINEL "store:\n  redis: sentinel://mymaster@10.0.0.1,10.0.0.2:26380\n"
@@ -61,6 +62,60 @@ static void takes_nodes_of_a_redis_cluster(void **state)
     conf_free(conf);
 }
 
+/* What the store is told is the address without what only says that TLS is spoken. */
+static void takes_each_kind_over_tls(void **state)
+{
+    static const struct {
+        const char *given, *bare;
+        enum conf_address_kind kind;
+        bool is_tls;
+    } rows[] = {
+        {"redis://h:1", "h:1", ADDRESS_TCP, false},
+        {"rediss://h:1", "h:1", ADDRESS_TCP, true},
+        {"rediss://[::1]:1", "[::1]:1", ADDRESS_TCP, true},
+        {"rediss+sentinel://m@h,i", "sentinel://m@h,i", ADDRESS_SENTINELS, true},
+        {"rediss+cluster://h,i", "cluster://h,i", ADDRESS_CLUSTER, true},
+        {"cluster://h", "cluster://h", ADDRESS_CLUSTER, false},
+        {"embedded", "embedded", ADDRESS_EMBEDDED, false},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char set[64];
+        const char *sets[] = {set, NULL};
+        struct conf *conf;
+
+        snprintf(set, sizeof(set), "store.redis=%s", rows[i].given);
+        conf = fixture_load_well(NULL, sets);
+        assert_int_equal(conf->store.redis.kind, rows[i].kind);
+        assert_int_equal(conf->store.redis.is_tls, rows[i].is_tls);
+        assert_string_equal(conf->store.redis.text, rows[i].given);
+        assert_string_equal(conf->store.redis.text + conf->store.redis.bare_at, rows[i].bare);
+        conf_free(conf);
+    }
+}
+
+static void takes_no_other_scheme(void **state)
+{
+    static const char *const wrong[] = {
+        "rediss://h",          "rediss://unix:/r.sock", "rediss://embedded", "rediss+h:1",
+        "redis+cluster://h:1", "rediss://cluster://h",  "rediss+unix:/r",    "rediss://h:1/0",
+        "rediss+redis://h:1",  "rediss+embedded",       "rediss://",         "redis://h:0",
+    };
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        char set[64];
+        const char *sets[] = {set, NULL};
+        struct conf_errors errors;
+        struct conf_request request = {.sets = sets, .set_count = 1};
+
+        conf_errors_init(&errors);
+        snprintf(set, sizeof(set), "store.redis=%s", wrong[i]);
+        if (conf_load(&request, &errors))
+            fail_msg("%s is taken", wrong[i]);
+        conf_errors_fini(&errors);
+    }
+}
+
 static void reads_the_password_of_the_sentinels_from_a_file(void **state)
 {
     const char *yaml = SENTINEL "  sentinel_password_file: secret\n  password: jewels\n";
@@ -117,6 +172,8 @@ int main(void)
         IN_DIRECTORY(gives_memory_to_the_embedded_redis_only_and_enough),
         IN_DIRECTORY(takes_a_redis_that_sentinels_name),
         IN_DIRECTORY(takes_nodes_of_a_redis_cluster),
+        IN_DIRECTORY(takes_each_kind_over_tls),
+        IN_DIRECTORY(takes_no_other_scheme),
         IN_DIRECTORY(reads_the_password_of_the_sentinels_from_a_file),
         IN_DIRECTORY(takes_one_password_of_sentinels_and_only_with_them),
         IN_DIRECTORY(asks_no_replicas_of_an_embedded_redis),

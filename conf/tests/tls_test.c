@@ -1,4 +1,4 @@
-/* The section `tls`: its files are read and must fit together. */
+/* The sections `tls` and `store.tls`: their files are read and must fit together. */
 #include "conf/tests/conf_fixture.h"
 
 #include <stdio.h>
@@ -64,7 +64,7 @@ static void the_files_are_read(void **state)
     conf = fixture_load_well(CALLED "tls.client_ca: ca.pem\ngmq.tls: optional\n", NULL);
     assert_string_equal(conf->tls.text[TLS_CERTIFICATE], chain);
     assert_string_equal(conf->tls.text[TLS_KEY], server.key);
-    assert_string_equal(conf->tls.text[TLS_CLIENT_CA], authority.certificate);
+    assert_string_equal(conf->tls.text[TLS_CA], authority.certificate);
     assert_int_equal(conf->port_tls[PORT_HTTP], PORT_TLS_REQUIRED);
     assert_int_equal(conf->port_tls[PORT_GMQ], PORT_TLS_OPTIONAL);
     conf_free(conf);
@@ -110,7 +110,7 @@ static void the_files_must_fit_together(void **state)
     fixture_write("text", "a text\n", 0600);
     expect_errors("tls: {certificate: server.pem, key: other.key}\n",
                   "c.yaml:1:37: tls.key: other.key: is not the key of the first certificate in "
-                  "tls.certificate\n");
+                  "the certificate's file\n");
     expect_errors(
         "tls: {certificate: server.pem, key: locked.key}\n",
         "c.yaml:1:37: tls.key: locked.key: is encrypted, and a node asks nobody for a "
@@ -168,6 +168,83 @@ static void a_reload_takes_the_files_where_their_names_are_the_same(void **state
     conf_free(fresh);
 }
 
+/* ---- `store.tls` ---- */
+
+#define SECURE "store: {redis: \"rediss://r:6380\", tls: {ca: ca.pem}}\n"
+
+static void the_authorities_of_redis_are_read(void **state)
+{
+    struct conf *conf;
+
+    fixture_write("ca.pem", authority.certificate, 0644);
+    conf = fixture_load_well(SECURE, NULL);
+    assert_string_equal(conf->store.tls.text[TLS_CA], authority.certificate);
+    assert_string_equal(conf->store.tls.text[TLS_CERTIFICATE], "");
+    assert_string_equal(conf->store.tls.server_name, "");
+    conf_free(conf);
+    conf_free(fixture_load_well("store.redis: \"rediss://r:6380\"\n", NULL));
+}
+
+static void a_certificate_for_redis_needs_its_key_and_nothing_else(void **state)
+{
+    struct conf *conf;
+
+    write_pair();
+    conf = fixture_load_well("store: {redis: \"rediss+cluster://r\", tls: {certificate: "
+                             "server.pem, key: server.key, server_name: r.internal}}\n",
+                             NULL);
+    assert_string_equal(conf->store.tls.text[TLS_KEY], server.key);
+    assert_string_equal(conf->store.tls.server_name, "r.internal");
+    conf_free(conf);
+    expect_errors("store: {redis: \"rediss://r:1\", tls: {certificate: server.pem}}\n",
+                  "store.tls.key: is missing: store.tls.certificate needs its key\n");
+    expect_errors("store: {redis: \"rediss://r:1\", tls: {key: server.key}}\n",
+                  "store.tls.certificate: is missing: store.tls.key is of no use without it\n");
+}
+
+static void what_is_wrong_with_a_file_for_redis_is_told(void **state)
+{
+    fixture_write("ca.pem", "a text\n", 0644);
+    expect_errors(SECURE,
+                  "c.yaml:1:45: store.tls.ca: ca.pem: holds no good certificates in PEM "
+                  "form: no start line\n");
+    expect_errors("store: {redis: \"rediss://r:1\", tls: {ca: nowhere.pem}}\n",
+                  "c.yaml:1:42: store.tls.ca: nowhere.pem: cannot open it: No such file or "
+                  "directory\n");
+}
+
+#define OF_NO_USE                                                              \
+    "is of no use: TLS is spoken where store.redis begins with rediss:// (or " \
+    "rediss+sentinel://, rediss+cluster://)\n"
+
+static void without_tls_nobody_asks_for_them(void **state)
+{
+    fixture_write("ca.pem", authority.certificate, 0644);
+    expect_errors("store: {redis: \"r:1\", tls: {ca: ca.pem, server_name: r}}\n",
+                  "c.yaml:1:33: store.tls.ca: " OF_NO_USE
+                  "c.yaml:1:54: store.tls.server_name: " OF_NO_USE);
+}
+
+static void a_reload_takes_the_files_for_redis(void **state)
+{
+    struct conf *running, *fresh;
+    struct buf taken = BUF_INIT, need_restart = BUF_INIT;
+
+    fixture_write("ca.pem", authority.certificate, 0644);
+    running = fixture_load_well(SECURE, NULL);
+    fixture_write("ca.pem", chain, 0644);
+    fresh = fixture_load_well(SECURE "store.tls.server_name: r\n", NULL);
+    conf_reload(running, fresh, &taken, &need_restart);
+    assert_string_equal(buf_text(&taken), "store.tls.server_name, the file of store.tls.ca");
+    assert_string_equal(buf_text(&need_restart), "");
+    assert_string_equal(running->store.tls.text[TLS_CA], chain);
+    assert_string_equal(running->store.tls.server_name, "r");
+    buf_fini(&taken);
+    buf_fini(&need_restart);
+    conf_free(running);
+    conf_free(fresh);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +257,11 @@ int main(void)
         IN_DIRECTORY(a_chain_with_a_mistake_is_refused),
         IN_DIRECTORY(a_short_key_is_too_weak),
         IN_DIRECTORY(a_reload_takes_the_files_where_their_names_are_the_same),
+        IN_DIRECTORY(the_authorities_of_redis_are_read),
+        IN_DIRECTORY(a_certificate_for_redis_needs_its_key_and_nothing_else),
+        IN_DIRECTORY(what_is_wrong_with_a_file_for_redis_is_told),
+        IN_DIRECTORY(without_tls_nobody_asks_for_them),
+        IN_DIRECTORY(a_reload_takes_the_files_for_redis),
     };
 
     return cmocka_run_group_tests(tests, make_certificates, free_certificates);

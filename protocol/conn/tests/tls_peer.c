@@ -40,7 +40,7 @@ struct tls_texts tls_peer_texts(bool asks)
 
     return (struct tls_texts){.pem = {[TLS_CERTIFICATE] = all->server.certificate,
                                       [TLS_KEY] = all->server.key,
-                                      [TLS_CLIENT_CA] = asks ? all->authority.certificate : ""},
+                                      [TLS_CA] = asks ? all->authority.certificate : ""},
                               .is_client_required = asks};
 }
 

@@ -919,7 +919,7 @@ static void tickets_end_when_other_clients_are_asked_for(void **state)
     ticket = meet(f, ticket, &all->client, &is_resumed);
     assert_false(is_resumed);
     buf_printf(&both, "%s%s", all->authority.certificate, all->server.certificate);
-    texts.pem[TLS_CLIENT_CA] = buf_text(&both);
+    texts.pem[TLS_CA] = buf_text(&both);
     load_another(f, texts);
     ticket = meet(f, ticket, &all->client, &is_resumed);
     assert_false(is_resumed);
