@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "conf/load.h"
+#include "node/store/redis/wire/tls.h"
 #include "node/warden/listen.h"
 #include "protocol/access/access.h"
 #include "protocol/access/role.h"
@@ -210,7 +211,7 @@ void wiring_store_address(const struct conf *conf, const char *socket, struct bu
     if (socket)
         buf_printf(to, "unix:%s", socket);
     else
-        buf_add_text(to, conf->store.redis.text);
+        buf_add_text(to, conf->store.redis.text + conf->store.redis.bare_at);
 }
 
 /* ---- identities ---- */
@@ -381,6 +382,15 @@ void wiring_tls_load(struct tls *tls, const struct conf *conf)
     for (unsigned part = 0; part < TLS_PARTS; part++)
         texts.pem[part] = conf->tls.text[part];
     tls_load(tls, &texts);
+}
+
+void wiring_store_tls_load(struct redis_tls *tls, const struct conf *conf)
+{
+    struct tls_texts texts = {.is_client_required = false};
+
+    for (unsigned part = 0; part < TLS_PARTS; part++)
+        texts.pem[part] = conf->store.tls.text[part];
+    redis_tls_load(tls, &texts, conf->store.tls.server_name);
 }
 
 static void set_tls(const struct wiring_ports *from, unsigned which, struct port *port)

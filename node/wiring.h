@@ -65,6 +65,9 @@ enum status wiring_read_access(struct access *access, const struct conf *conf,
  */
 void wiring_tls_load(struct tls *tls, const struct conf *conf);
 
+/* The same for Redis: where store.redis wants TLS, before the store is made or reloaded. */
+void wiring_store_tls_load(struct redis_tls *tls, const struct conf *conf);
+
 /* Takes `fd`, which listens, over. All that ports have in common is protocol/conn/port.h. */
 struct port *wiring_port_open(const struct wiring_ports *from, unsigned which, int fd);
 

@@ -17,6 +17,7 @@
 #include "node/patience.h"
 #include "node/reload.h"
 #include "node/report.h"
+#include "node/store/redis/wire/tls.h"
 #include "node/vip/vip_app.h"
 #include "node/warden/listen.h"
 #include "node/wiring.h"
@@ -57,6 +58,7 @@ struct worker {
     struct conf *conf;
     struct loop *loop;
     struct redis_store *store;
+    struct redis_tls *store_tls;     /* NULL: not over TLS */
     struct report_store shown_store; /* as HTTP shows it */
     struct queue *queue;
     struct node_lead *lead;
@@ -355,6 +357,8 @@ static void on_hup(int number, short what, void *arg)
     reload_conf(w->conf, w->options->request, w->options->audit, false);
     store = wiring_store_options(w->conf, "");
     redis_store_reload(w->store, &store);
+    if (w->store_tls)
+        wiring_store_tls_load(w->store_tls, w->conf);
     wiring_rules_set(&w->rules, w->conf);
     queue = wiring_queue_options(w->conf, &w->rules);
     queue_reload(w->queue, &queue);
@@ -436,6 +440,11 @@ static enum status open_store(struct worker *w, const char *address)
 {
     struct redis_store_options options = wiring_store_options(w->conf, address);
 
+    if (w->conf->store.redis.is_tls) {
+        w->store_tls = redis_tls_new();
+        wiring_store_tls_load(w->store_tls, w->conf);
+    }
+    options.tls = w->store_tls;
     options.aof_cut_bytes = w->options->redis ? &w->options->redis->cut_bytes : NULL;
     options.on_refused = on_refused;
     options.on_up = on_store_up;
@@ -550,6 +559,7 @@ static void release(struct worker *w)
     hooks_free(w->hooks);
     queue_free(w->queue);
     redis_store_free(w->store);
+    redis_tls_free(w->store_tls);
     event_free(w->on_term);
     event_free(w->on_hup);
     loop_free(w->loop);

@@ -68,7 +68,7 @@ static void on_nothing_to_stop(struct timer *timer)
 static enum status parse(struct redis_follow *f)
 {
     struct redis_sentinel_options sentinel = {
-        .password = f->options.password,
+        .login = f->options.login,
         .timeout_ms = f->options.timeout_ms,
         .backoff_max_ms = f->options.backoff_max_ms,
         .on_master = on_master,

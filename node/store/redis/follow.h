@@ -9,13 +9,14 @@
 
 #include "base/loop.h"
 #include "node/store/redis/wire/address.h"
+#include "node/store/redis/wire/conn.h"
 
 struct redis_link;
 struct redis_wakeups;
 
 struct redis_follow_options {
-    const char *address;  /* redis_address_parse(), redis_sentinels_parse() */
-    const char *password; /* of the Sentinels; NULL or "": none */
+    const char *address;      /* redis_address_parse(), redis_sentinels_parse() */
+    struct redis_login login; /* of the Sentinels */
     int64_t timeout_ms;
     int64_t backoff_max_ms;
     /* The Sentinels cannot name a master until somebody changes something; they are asked again

@@ -282,8 +282,7 @@ static struct redis_link *make_link(struct redis_lane *l, struct loop *loop,
     struct redis_link_options options = {
         .name = "command link",
         .address = *address,
-        .user = l->options->user,
-        .password = l->options->password,
+        .login = redis_store_login(l->options),
         .timeout_ms = l->options->command_timeout_ms,
         .backoff_max_ms = l->options->reconnect_ms,
         .on_look = kind == REDIS_OF_SENTINELS ? on_look : NULL,
@@ -303,8 +302,7 @@ static struct redis_link *make_link(struct redis_lane *l, struct loop *loop,
 static struct redis_replicas *make_replicas(struct redis_lane *l, struct loop *loop)
 {
     struct redis_replicas_options options = {
-        .user = l->options->user,
-        .password = l->options->password,
+        .login = redis_store_login(l->options),
         .min_replicas = l->options->min_replicas,
         .patience_ms = l->options->replica_timeout_ms,
         .timeout_ms = l->options->command_timeout_ms,

@@ -10,15 +10,17 @@
 #include "node/store/counters.h"
 #include "node/store/op.h"
 #include "node/store/redis/breaker.h"
+#include "node/store/redis/wire/conn.h"
 
 struct redis_store_options {
-    const char *address;  /* "unix:/path", "host", "host:port", "[v6]:port",
-                           * "sentinel://MASTER@host:port,...", "cluster://host:port,..." */
-    const char *user;     /* NULL or "": Redis's default user */
-    const char *password; /* NULL or "": none */
-    const char *prefix;   /* of all keys: 1 to 32 of [A-Za-z0-9_.-] */
-    unsigned buckets;     /* 1 to 128 */
-    bool is_strict;       /* refuse a Redis that may lose jobs, instead of a warning */
+    const char *address;   /* "unix:/path", "host", "host:port", "[v6]:port",
+                            * "sentinel://MASTER@host:port,...", "cluster://host:port,..." */
+    const char *user;      /* NULL or "": Redis's default user */
+    const char *password;  /* NULL or "": none */
+    struct redis_tls *tls; /* of Redis, and of the Sentinels; NULL: nothing is encrypted */
+    const char *prefix;    /* of all keys: 1 to 32 of [A-Za-z0-9_.-] */
+    unsigned buckets;      /* 1 to 128 */
+    bool is_strict;        /* refuse a Redis that may lose jobs, instead of a warning */
     /* The embedded Redis only: bytes cut off its append-only file when it was loaded; may rise
      * at any time. NULL: another Redis. */
     const _Atomic uint64_t *aof_cut_bytes;
@@ -60,6 +62,11 @@ struct redis_store_options {
     void (*on_silence)(void *arg, bool is_silent);
     void *arg;
 };
+
+static inline struct redis_login redis_store_login(const struct redis_store_options *options)
+{
+    return (struct redis_login){options->user, options->password, options->tls};
+}
 
 enum redis_store_state {
     REDIS_STORE_DOWN,    /* no connection, or the handshake is not done */

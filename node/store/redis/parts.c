@@ -259,7 +259,7 @@ static struct redis_follow *make_follow(struct redis_store *s)
 {
     struct redis_follow_options follow = {
         .address = s->options.address,
-        .password = s->options.sentinel_password,
+        .login = {.password = s->options.sentinel_password, .tls = s->options.tls},
         .timeout_ms = s->options.command_timeout_ms,
         .backoff_max_ms = s->options.reconnect_ms,
         .on_refused = redis_store_on_refused,
@@ -310,8 +310,7 @@ static struct redis_wakeups *make_wakeups(struct redis_store *s)
     static const struct redis_address nowhere;
     struct redis_wakeups_options wakeups = {
         .address = s->follow ? *redis_follow_address(s->follow) : nowhere,
-        .user = s->options.user,
-        .password = s->options.password,
+        .login = redis_store_login(&s->options),
         .prefix = s->options.prefix,
         .timeout_ms = s->options.command_timeout_ms,
         .backoff_max_ms = s->options.reconnect_ms,

@@ -268,8 +268,7 @@ struct redis_replicas *redis_replicas_new(struct loop *loop,
     struct redis_replicas *r = must(calloc(1, sizeof(*r)));
     struct redis_link_options link = {
         .name = "replicas' link",
-        .user = options->user,
-        .password = options->password,
+        .login = options->login,
         .timeout_ms = options->timeout_ms + options->patience_ms,
         .backoff_max_ms = options->backoff_max_ms,
         .on_open = on_open,

@@ -24,13 +24,13 @@
 #include "base/list.h"
 #include "base/loop.h"
 #include "node/store/redis/wire/address.h"
+#include "node/store/redis/wire/conn.h"
 #include "node/store/redis/durability.h"
 
 #define REDIS_REPLICAS_CALM_MS 10000
 
 struct redis_replicas_options {
-    const char *user;      /* as in redis_store_options */
-    const char *password;  /* the same */
+    struct redis_login login;
     unsigned min_replicas; /* 1 or more */
     int64_t patience_ms;   /* 1 or more: the longest wait */
     int64_t timeout_ms;    /* to connect, and of a command; a WAIT has patience_ms more */

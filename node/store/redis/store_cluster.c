@@ -254,8 +254,7 @@ enum status redis_store_make_map(struct redis_store *s)
 {
     struct redis_cluster_map_options options = {
         .address = s->options.address,
-        .user = s->options.user,
-        .password = s->options.password,
+        .login = redis_store_login(&s->options),
         .prefix = s->options.prefix,
         .buckets = s->options.buckets,
         .timeout_ms = s->options.command_timeout_ms,

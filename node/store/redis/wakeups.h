@@ -24,8 +24,7 @@ struct redis_beat;
 
 struct redis_wakeups_options {
     struct redis_address address; /* host "": redis_wakeups_aim() says it */
-    const char *user;
-    const char *password;
+    struct redis_login login;
     const char *prefix;
     int64_t timeout_ms; /* to connect, to subscribe; the time between beats */
     int64_t backoff_max_ms;

@@ -310,7 +310,7 @@ static void connect_to(struct redis_cluster_map *m, const struct redis_address *
     m->state = ASKING;
     m->connected = *address;
     timer_disarm(&m->loop->timers, &m->timer); /* the connection has deadlines of its own */
-    redis_conn_open(&m->conn, address);
+    redis_conn_open(&m->conn, address, address_of(m, m->turn)->host);
 }
 
 static void on_found(struct redis_target *target, const struct redis_address *address,
@@ -398,7 +398,7 @@ struct redis_cluster_map *redis_cluster_map_new(struct loop *loop,
     timer_init(&m->timer, on_timer);
     events.arg = m;
     redis_target_init(&m->target, loop, &seeds.list[0], on_found);
-    redis_conn_init(&m->conn, loop, options->user, options->password,
+    redis_conn_init(&m->conn, loop, &options->login,
                     options->timeout_ms < TIMEOUT_MS ? options->timeout_ms : TIMEOUT_MS,
                     &events);
     return m;

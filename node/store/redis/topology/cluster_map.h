@@ -24,6 +24,7 @@
 #include "base/loop.h"
 #include "base/status.h"
 #include "node/store/redis/wire/address.h"
+#include "node/store/redis/wire/conn.h"
 #include "node/store/redis/topology/slots.h"
 
 /* Which maps of a Redis Cluster are believed. Pure.
@@ -79,15 +80,15 @@ enum status redis_seeds_parse(const char *text, struct redis_seeds *seeds) MUST_
 
 struct redis_cluster_map_options {
     const char *address; /* "cluster://host:port,host:port" */
-    const char *user;
-    const char *password;
+    struct redis_login login;
     const char *prefix; /* for the slot of <prefix>:meta */
     unsigned buckets;
     int64_t timeout_ms; /* to connect, to answer; at most a second is used */
     /* A map was read; also where it is the same as before. Borrowed for the call. */
     void (*on_map)(void *arg, const struct redis_map *map);
     /* There never was a map, and no node of the configuration can give one, until somebody
-     * changes something: each is none of a Redis Cluster, or refuses the password. They are
+     * changes something: each is none of a Redis Cluster, or refuses certificate or
+     * password, or shows a bad certificate. They are
      * asked on. */
     void (*on_refused)(void *arg, const char *why);
     void (*on_stopped)(void *arg);

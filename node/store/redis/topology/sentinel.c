@@ -259,7 +259,7 @@ static struct redis_link_options link_options(struct redis_sentinel_link *l,
     return (struct redis_link_options){
         .name = l->name,
         .address = options->sentinels.list[l->number],
-        .password = options->password,
+        .login = options->login,
         .timeout_ms = options->timeout_ms,
         .backoff_max_ms = options->backoff_max_ms,
         .on_stopped = on_stopped,

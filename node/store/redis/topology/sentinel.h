@@ -18,6 +18,7 @@
 #include "base/loop.h"
 #include "node/store/redis/topology/sentinel_view.h"
 #include "node/store/redis/wire/address.h"
+#include "node/store/redis/wire/conn.h"
 
 #define REDIS_MASTER_CHARS 128
 
@@ -34,8 +35,8 @@ enum status redis_sentinels_parse(const char *text,
 
 struct redis_sentinel_options {
     struct redis_sentinels sentinels;
-    const char *password; /* of the Sentinels; NULL or "": none */
-    int64_t timeout_ms;   /* for each of them */
+    struct redis_login login; /* of the Sentinels, who have no users */
+    int64_t timeout_ms;       /* for each of them */
     int64_t backoff_max_ms;
 
     /* With each answer that is believed; mostly the same address as before. */
@@ -49,7 +50,7 @@ struct redis_sentinel_options {
 
 struct redis_sentinel;
 
-/* The password is borrowed for its life. */
+/* What the login names is borrowed for its life. */
 struct redis_sentinel *redis_sentinel_new(struct loop *loop,
                                           const struct redis_sentinel_options *options);
 void redis_sentinel_free(struct redis_sentinel *s); /* stopped or never started; NULL is fine */

@@ -18,6 +18,7 @@
 #include "node/store/redis/wire/address.h"
 #include "node/store/redis/wire/error.h"
 #include "node/store/redis/wire/reply.h"
+#include "node/store/redis/wire/tls.h"
 
 static struct redis_call *call_of(struct list *link)
 {
@@ -127,9 +128,8 @@ void redis_command_write(struct buf *out, int argc, const char *const *argv, con
 
 /* ---- its end ---- */
 
-#define READ_BYTES      16384
-#define KEPT_BYTES      65536        /* of what was written, for the next commands */
-#define REPLY_BYTES_MAX (1024 << 20) /* of an incomplete reply; far above any of ours */
+#define READ_BYTES 16384
+#define KEPT_BYTES 65536 /* of what was written, for the next commands */
 
 bool redis_conn_is_open(const struct redis_conn *c)
 {
@@ -141,15 +141,22 @@ static void forget_reader(struct redis_conn *c)
     if (c->reader)
         redisReaderFree(c->reader);
     c->reader = NULL;
+    redis_tls_session_free(c->session);
+    c->session = NULL;
+}
+
+static void forget(struct buf *written)
+{
+    if (written->room > KEPT_BYTES)
+        buf_fini(written);
+    else
+        buf_clear(written);
 }
 
 static void forget_written(struct redis_conn *c)
 {
     c->written = 0;
-    if (c->out.room > KEPT_BYTES)
-        buf_fini(&c->out);
-    else
-        buf_clear(&c->out);
+    forget(&c->out);
 }
 
 void redis_conn_close(struct redis_conn *c)
@@ -164,6 +171,7 @@ void redis_conn_close(struct redis_conn *c)
     c->fd = -1;
     c->is_connected = false;
     forget_written(c);
+    forget(&c->said);
     if (!c->is_reading)
         forget_reader(c);
 }
@@ -173,6 +181,17 @@ static void lose(struct redis_conn *c, const char *why)
     /* Before it is closed: the text may be the connection's own. */
     c->events.on_lost(c->events.arg, why);
     redis_conn_close(c);
+}
+
+/* The text may be the connection's own here, too. */
+static void refuse(struct redis_conn *c, const char *text)
+{
+    char why[REDIS_ERROR_CHARS];
+
+    snprintf(why, sizeof(why), "%s", text);
+    lose(c, why);
+    if (redis_error_is_lasting(why))
+        c->events.on_refused(c->events.arg, why);
 }
 
 void redis_conn_fail(struct redis_conn *c)
@@ -241,18 +260,75 @@ static void take_replies(struct redis_conn *c)
     }
 }
 
-static void take_input(struct redis_conn *c, const char *bytes, size_t len)
+static bool is_shaking(const struct redis_conn *c)
+{
+    return c->session && redis_tls_state(c->session) == REDIS_TLS_SHAKING;
+}
+
+/* What Redis has said; false: the connection is lost. */
+static bool take_said(struct redis_conn *c, struct bytes said)
+{
+    const char *excess;
+
+    redisReaderFeed(c->reader, said.at, said.len);
+    take_replies(c);
+    if (!redis_conn_is_open(c))
+        return false;
+    excess = redis_replies_excess(c->replies, c->reader);
+    if (excess)
+        lose(c, excess);
+    else if (c->reader->err && !c->session && redis_tls_is_alert(said))
+        refuse(c, REDIS_TLS_LASTING "it wants TLS: let store.redis begin with rediss");
+    else if (c->reader->err)
+        lose(c, c->reader->errstr);
+    return redis_conn_is_open(c);
+}
+
+static void begin(struct redis_conn *c);
+static void flush(struct redis_conn *c);
+
+/* An alert may be left to be written, and new keys may have to be confirmed. */
+static void take_encrypted(struct redis_conn *c, struct bytes wire)
+{
+    bool was_shaking = is_shaking(c);
+    char said[READ_BYTES];
+    size_t len;
+
+    if (redis_tls_take(c->session, wire) == REDIS_TLS_OPEN && was_shaking)
+        begin(c);
+    while (redis_conn_is_open(c) && (len = redis_tls_read(c->session, said, sizeof(said))) > 0)
+        take_said(c, bytes_of(said, len));
+    if (redis_conn_is_open(c) && c->written < c->out.len && !c->is_full)
+        flush(c);
+    if (redis_conn_is_open(c) && redis_tls_state(c->session) == REDIS_TLS_ENDED)
+        refuse(c, redis_tls_why(c->session));
+}
+
+static void take_input(struct redis_conn *c, struct bytes wire)
 {
     c->is_reading = true;
-    redisReaderFeed(c->reader, bytes, len);
-    take_replies(c);
+    if (c->session)
+        take_encrypted(c, wire);
+    else
+        take_said(c, wire);
     c->is_reading = false;
     if (!redis_conn_is_open(c))
         forget_reader(c);
-    else if (c->reader->err)
-        lose(c, c->reader->errstr);
-    else if (c->reader->len > REPLY_BYTES_MAX)
-        lose(c, "an answer that is too large");
+}
+
+/* A Redis that hears plain commands at a port for TLS ends the connection without a word. */
+static void lose_at_its_end(struct redis_conn *c, const char *how)
+{
+    char why[REDIS_ERROR_CHARS];
+
+    if (is_shaking(c))
+        snprintf(why, sizeof(why), "%s instead of TLS's handshake", how);
+    else
+        snprintf(why, sizeof(why), "%s%s", how,
+                 c->has_heard || c->session
+                     ? ""
+                     : ", without a word; does it want TLS (rediss://)?");
+    lose(c, why);
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
@@ -263,12 +339,13 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 
     loop_touch(c->loop);
     c->heard_mono_ms = timers_now(&c->loop->timers);
+    c->has_heard |= len > 0;
     if (len > 0)
-        take_input(c, bytes, (size_t)len);
+        take_input(c, bytes_of(bytes, (size_t)len));
     else if (len == 0)
-        lose(c, "Server closed the connection");
+        lose_at_its_end(c, "Server closed the connection");
     else if (errno != EAGAIN && errno != EINTR)
-        lose(c, strerror(errno));
+        lose_at_its_end(c, strerror(errno));
 }
 
 /* ---- writing ---- */
@@ -313,10 +390,20 @@ static void flush(struct redis_conn *c)
     }
 }
 
+/* All that a turn says, in as few records as it takes. */
+static void encrypt(struct redis_conn *c)
+{
+    if (!c->session || c->said.len == 0 || redis_tls_state(c->session) != REDIS_TLS_OPEN)
+        return;
+    redis_tls_write(c->session, buf_bytes(&c->said));
+    forget(&c->said);
+}
+
 static void on_end_of_turn(struct turn_end *end)
 {
     struct redis_conn *c = CONTAINER_OF(end, struct redis_conn, end_of_turn);
 
+    encrypt(c);
     if (c->written < c->out.len && !c->is_full)
         flush(c);
 }
@@ -324,8 +411,8 @@ static void on_end_of_turn(struct turn_end *end)
 static void send_command(struct redis_conn *c, int argc, const char *const *argv,
                          const size_t *lens)
 {
-    redis_command_write(&c->out, argc, argv, lens);
-    if (!c->is_full)
+    redis_command_write(c->session ? &c->said : &c->out, argc, argv, lens);
+    if (!c->is_full || c->session)
         turn_end_ask(&c->end_of_turn, c->loop);
 }
 
@@ -354,20 +441,18 @@ static void on_auth(struct redis_call *call, const redisReply *reply)
 
     if (!reply)
         return;
-    if (reply->type != REDIS_REPLY_ERROR) {
+    if (reply->type == REDIS_REPLY_ERROR)
+        refuse(c, reply->str);
+    else
         c->events.on_open(c->events.arg);
-        return;
-    }
-    lose(c, reply->str);
-    if (redis_error_is_lasting(reply->str))
-        c->events.on_refused(c->events.arg, reply->str);
 }
 
 static void authenticate(struct redis_conn *c)
 {
-    bool has_user = c->user && *c->user;
-    const char *argv[] = {"AUTH", has_user ? c->user : c->password, c->password};
-    size_t lens[] = {4, strlen(argv[1]), strlen(c->password)};
+    const char *user = c->login.user, *password = c->login.password;
+    bool has_user = user && *user;
+    const char *argv[] = {"AUTH", has_user ? user : password, password};
+    size_t lens[] = {4, strlen(argv[1]), strlen(password)};
 
     c->auth.on_reply = on_auth;
     redis_conn_send(c, &c->auth, has_user ? 3 : 2, argv, lens);
@@ -377,10 +462,19 @@ static void begin(struct redis_conn *c)
 {
     timer_arm(&c->loop->timers, &c->timer,
               c->events.silence_ms ? c->events.silence_ms / 2 : c->timeout_ms);
-    if (c->password && *c->password)
+    if (c->login.password && *c->login.password)
         authenticate(c);
     else
         c->events.on_open(c->events.arg);
+}
+
+static void begin_tls(struct redis_conn *c)
+{
+    c->session = redis_tls_session_new(c->login.tls, c->host, &c->out);
+    if (is_shaking(c))
+        flush(c);
+    else
+        refuse(c, redis_tls_why(c->session));
 }
 
 static void take_connection(struct redis_conn *c)
@@ -398,7 +492,10 @@ static void take_connection(struct redis_conn *c)
     c->heard_mono_ms = timers_now(&c->loop->timers);
     event_del(c->writable);
     event_add(c->readable, NULL);
-    begin(c);
+    if (c->login.tls)
+        begin_tls(c);
+    else
+        begin(c);
 }
 
 static void on_writable(evutil_socket_t fd, short what, void *arg)
@@ -472,11 +569,13 @@ static void make_events(struct redis_conn *c)
     event_add(c->writable, NULL);
 }
 
-void redis_conn_open(struct redis_conn *c, const struct redis_address *address)
+void redis_conn_open(struct redis_conn *c, const struct redis_address *address,
+                     const char *host)
 {
     assert(!redis_conn_is_open(c) && !c->reader);
+    c->host = host;
     c->is_connected = c->is_listening = c->is_subscribed = c->is_silent = c->is_late = false;
-    c->is_full = false;
+    c->is_full = c->has_heard = false;
     c->fd = begin_connect(address);
     if (c->fd < 0) {
         lose(c, strerror(errno));
@@ -559,26 +658,27 @@ static void on_timer(struct timer *timer)
     struct redis_conn *c = CONTAINER_OF(timer, struct redis_conn, timer);
     bool was_silent = c->is_silent;
 
-    if (c->is_connected)
-        watch(c);
-    else
+    if (!c->is_connected)
         lose(c, "cannot connect in time");
+    else if (is_shaking(c))
+        lose(c, "no TLS handshake in time; does Redis speak TLS at this port (tls-port)?");
+    else
+        watch(c);
     if (redis_conn_is_open(c) && c->is_silent && !was_silent)
         c->events.on_silence(c->events.arg, true);
 }
 
 /* ---- for the owner ---- */
 
-void redis_conn_init(struct redis_conn *c, struct loop *loop, const char *user,
-                     const char *password, int64_t timeout_ms,
-                     const struct redis_conn_events *events)
+void redis_conn_init(struct redis_conn *c, struct loop *loop, const struct redis_login *login,
+                     int64_t timeout_ms, const struct redis_conn_events *events)
 {
     *c = (struct redis_conn){.events = *events,
                              .loop = loop,
-                             .user = user,
-                             .password = password,
+                             .login = *login,
                              .timeout_ms = timeout_ms,
                              .fd = -1,
+                             .said = BUF_INIT,
                              .out = BUF_INIT,
                              .replies = redis_replies_new()};
     redis_flight_init(&c->flight, timeout_ms);
@@ -588,6 +688,7 @@ void redis_conn_init(struct redis_conn *c, struct loop *loop, const char *user,
 void redis_conn_fini(struct redis_conn *c)
 {
     assert(!redis_conn_is_open(c));
+    buf_fini(&c->said);
     buf_fini(&c->out);
     redis_replies_free(c->replies);
 }

@@ -1,5 +1,6 @@
 /* One connection to Redis: opened, used, and gone; its owner decides what comes next (link.h
- * connects again). It sends the password, and has a deadline for each call.
+ * connects again). It speaks TLS where that is wanted (tls.h), sends the password, and has a
+ * deadline for each call.
  *
  * Answers come in the order of the calls, so a call that is not answered in time (and a quarter
  * more) ends the connection: later answers could not be matched any more. So does an answer
@@ -75,14 +76,24 @@ void redis_flight_fail(struct redis_flight *f);
 struct event;
 struct redisReader;
 struct redis_replies;
+struct redis_tls;
+struct redis_tls_session;
+
+/* What Redis is shown at the beginning; all borrowed for the connection's life. */
+struct redis_login {
+    const char *user;      /* NULL or "": Redis's default user */
+    const char *password;  /* NULL or "": no AUTH */
+    struct redis_tls *tls; /* NULL: nothing is encrypted */
+};
 
 /* The connection may be closed inside each callback. */
 struct redis_conn_events {
-    void (*on_open)(void *arg); /* connected, and AUTH accepted */
+    void (*on_open)(void *arg); /* connected, TLS agreed on, and AUTH accepted */
     /* Perhaps from inside the owner's own call. The connection still counts as open, and is
      * closed when this returns: nothing may be sent or opened here. */
     void (*on_lost)(void *arg, const char *why);
-    void (*on_refused)(void *arg, const char *why); /* AUTH failed for good; after on_lost */
+    /* TLS or AUTH failed for good; after on_lost. */
+    void (*on_refused)(void *arg, const char *why);
     void (*on_subscribed)(void *arg);
     void (*on_message)(void *arg, struct bytes payload);
     /* True: though asked, Redis has sent no byte for `silence_ms` (0: never told). False: it
@@ -95,44 +106,46 @@ struct redis_conn_events {
 struct redis_conn {
     struct redis_conn_events events;
     struct loop *loop;
-    const char *user;
-    const char *password;
+    struct redis_login login;
     int64_t timeout_ms;
     struct redis_flight flight;
     struct redis_call auth;
     struct redis_call ping;
     struct timer timer; /* how long to connect; then: when to look at the calls */
 
-    int fd; /* -1: it is closed, or lost */
+    const char *host; /* see redis_conn_open() */
+    int fd;           /* -1: it is closed, or lost */
     struct event *readable;
     struct event *writable;
     struct turn_end end_of_turn;
     int64_t heard_mono_ms; /* when Redis last sent bytes, or the connection was made */
     bool is_full;          /* the socket takes no more at present */
-    bool is_reading;       /* the reader is in use */
+    bool is_reading;       /* reader and session are in use */
     struct redisReader *reader;
     struct redis_replies *replies;
-    struct buf out; /* from `written` on it is still to be written */
+    struct redis_tls_session *session; /* NULL: not encrypted, or not connected */
+    struct buf said;                   /* with a session: what `out` has not yet, encrypted */
+    struct buf out;                    /* from `written` on it is still to be written */
     size_t written;
 
     /* Reset by redis_conn_open(): */
     bool is_connected;  /* by TCP */
+    bool has_heard;     /* anything */
     bool is_listening;  /* only messages come from now on */
     bool is_subscribed; /* the subscription is confirmed */
     bool is_silent;     /* silence was told */
     bool is_late;       /* given up because an answer was late */
 };
 
-/* The password (NULL or "": no AUTH) and the user (NULL or "": Redis's default user) are
- * borrowed for the connection's life. */
-void redis_conn_init(struct redis_conn *c, struct loop *loop, const char *user,
-                     const char *password, int64_t timeout_ms,
-                     const struct redis_conn_events *events);
+void redis_conn_init(struct redis_conn *c, struct loop *loop, const struct redis_login *login,
+                     int64_t timeout_ms, const struct redis_conn_events *events);
 void redis_conn_fini(struct redis_conn *c); /* closed, or lost, and its calls failed */
 
 /* Begins to connect, to a numeric address (a name would block the loop) or a path; on_open or
- * on_lost follows, perhaps at once. Only when closed or lost, and its calls failed. */
-void redis_conn_open(struct redis_conn *c, const struct redis_address *address);
+ * on_lost follows, perhaps at once. Only when closed or lost, and its calls failed. `host`:
+ * what the address was found by, for the certificate; borrowed for the connection's life. */
+void redis_conn_open(struct redis_conn *c, const struct redis_address *address,
+                     const char *host);
 
 /* Is it opened, and neither closed nor lost? */
 bool redis_conn_is_open(const struct redis_conn *c);

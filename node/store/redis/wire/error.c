@@ -7,6 +7,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "node/store/redis/wire/tls.h"
 
 /* AUTH without any password configured is put differently by each generation of Redis. */
 static const char *const lasting[] = {
@@ -19,6 +20,7 @@ static const char *const lasting[] = {
     "ERR invalid password",
     "ERR unknown command",
     "ERR Error compiling script",
+    REDIS_TLS_LASTING,
     NULL,
 };
 

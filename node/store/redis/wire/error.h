@@ -10,7 +10,8 @@
 #include "base/log.h"
 
 /* Does the error last until somebody changes Redis or our configuration? True for a wrong
- * password, a missing right, a command that does not exist, keys that are not ours. Every other
+ * certificate or password, a missing right, a command that does not exist, keys that are not
+ * ours. Every other
  * error (no room for one more client, a busy script, a full disk, data being loaded) passes by
  * itself. */
 bool redis_error_is_lasting(const char *error);

@@ -275,7 +275,7 @@ static void connect_to(struct redis_link *l, const struct redis_address *address
     l->state = CONNECTING;
     redis_address_print(address, l->tried);
     timer_disarm(&l->loop->timers, &l->timer);
-    redis_conn_open(&l->conn, address);
+    redis_conn_open(&l->conn, address, l->target.address.host);
 }
 
 static void on_found(struct redis_target *target, const struct redis_address *address,
@@ -360,8 +360,7 @@ struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_opt
     l->backoff.max_ms = options->backoff_max_ms;
     redis_backoff_reset(&l->backoff);
     redis_target_init(&l->target, loop, &options->address, on_found);
-    redis_conn_init(&l->conn, loop, options->user, options->password, options->timeout_ms,
-                    &events);
+    redis_conn_init(&l->conn, loop, &options->login, options->timeout_ms, &events);
     timer_init(&l->timer, on_timer);
     return l;
 }

@@ -1,6 +1,6 @@
 /* One asynchronous connection to Redis that keeps coming back.
  *
- *           start         known     found         connected, AUTH accepted
+ *           start         known     found      connected, TLS and AUTH accepted
  *   STOPPED -----> ASKING ----> LOOKING ---> CONNECTING ---------------> OPEN
  *      ^             ^  |          |             |                        |
  *      |     backoff |  | nowhere  | no such     | refused, too late      | lost, a deadline
@@ -67,9 +67,8 @@ struct redis_link_options {
     const char *name;             /* for the log */
     bool is_quiet;                /* does not log why it is closed */
     struct redis_address address; /* host "": not known, redis_link_aim() says it */
-    const char *user;             /* NULL or "": the default user */
-    const char *password;         /* NULL or "": no AUTH */
-    int64_t timeout_ms;           /* to connect; to answer a call */
+    struct redis_login login;
+    int64_t timeout_ms; /* to connect; to answer a call */
     int64_t backoff_max_ms;
 
     /* Asks where to connect to; redis_link_aim() or redis_link_nowhere() answers, not from
@@ -78,7 +77,7 @@ struct redis_link_options {
     void (*on_open)(void *arg);
     void (*on_close)(void *arg);                         /* was open, is not */
     void (*on_failed)(void *arg);                        /* an attempt has ended; may be NULL */
-    void (*on_refused)(void *arg, const char *why);      /* AUTH failed; it will try again */
+    void (*on_refused)(void *arg, const char *why);      /* TLS or AUTH; it will try again */
     void (*on_message)(void *arg, struct bytes payload); /* to the subscribed channel */
     void (*on_subscribed)(void *arg);
     /* True: though asked, Redis has sent nothing for `silence_ms` (0: never told). False: it

@@ -9,9 +9,14 @@
 #include "base/list.h"
 #include "node/store/packed.h"
 
-#define BLOCK_BYTES  16384     /* most answers, many times over */
-#define ELEMENTS_MAX (1 << 20) /* of an array; the memory is taken before they come */
-#define ALIGN_BYTES  (sizeof(max_align_t))
+#define BLOCK_BYTES 16384 /* most answers, many times over */
+#define ALIGN_BYTES (sizeof(max_align_t))
+
+/* See redis_replies_excess(). */
+#define ELEMENTS_MAX     (1 << 20)
+#define STRING_BYTES_MAX (128LL << 20)
+#define LINE_BYTES_MAX   65536
+#define ANSWER_BYTES_MAX ((size_t)160 << 20)
 
 struct block {
     struct block *before; /* fuller; NULL for the one that is kept */
@@ -22,6 +27,8 @@ struct block {
 
 struct redis_replies {
     struct block *block;
+    size_t used;        /* in all blocks */
+    const char *excess; /* NULL: none of the answer so far */
 };
 
 struct element {
@@ -47,6 +54,10 @@ static void *take(struct redis_replies *r, size_t bytes)
     size_t size = (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
     struct block *b = r->block;
 
+    if (size > ANSWER_BYTES_MAX - r->used) {
+        r->excess = "an answer that is too large";
+        return NULL;
+    }
     if (b->size - b->used < size) {
         b = block_new(r->block, size > BLOCK_BYTES ? size : BLOCK_BYTES);
         if (!b)
@@ -54,6 +65,7 @@ static void *take(struct redis_replies *r, size_t bytes)
         r->block = b;
     }
     b->used += size;
+    r->used += size;
     return b->room + b->used - size;
 }
 
@@ -66,6 +78,7 @@ void redis_replies_forget(struct redis_replies *r)
         free(last);
     }
     r->block->used = 0;
+    r->used = 0;
 }
 
 /* ---- what hiredis calls ---- */
@@ -99,14 +112,17 @@ static void *make_string(const redisReadTask *task, char *text, size_t len)
 
 static void *make_array(const redisReadTask *task, int count)
 {
+    struct redis_replies *r = task->privdata;
     redisReply *reply;
 
-    if (count > ELEMENTS_MAX)
+    if (count > ELEMENTS_MAX) {
+        r->excess = "an answer with too many elements";
         return NULL;
+    }
     reply = make(task, REDIS_REPLY_ARRAY);
     if (!reply || count == 0)
         return reply;
-    reply->element = take(task->privdata, (size_t)count * sizeof(*reply->element));
+    reply->element = take(r, (size_t)count * sizeof(*reply->element));
     reply->elements = (size_t)count;
     return reply->element ? reply : NULL;
 }
@@ -138,7 +154,7 @@ struct redis_replies *redis_replies_new(void)
 {
     struct redis_replies *r = must(malloc(sizeof(*r)));
 
-    r->block = block_new(NULL, BLOCK_BYTES);
+    *r = (struct redis_replies){.block = block_new(NULL, BLOCK_BYTES)};
     if (!r->block)
         abort();
     return r;
@@ -164,8 +180,29 @@ void redis_replies_attach(struct redis_replies *r, redisReader *reader)
     };
 
     redis_replies_forget(r);
+    r->excess = NULL;
     reader->fn = &functions;
     reader->privdata = r;
+}
+
+/* The reader waits for something whose first line is there in part, or for a string whose
+ * length is known. It takes memory for the string only as it comes. */
+const char *redis_replies_excess(const struct redis_replies *r, const redisReader *reader)
+{
+    const char *at = reader->buf + reader->pos;
+    size_t len = reader->len - reader->pos;
+    bool is_string =
+        reader->ridx >= 0 && reader->rstack[reader->ridx].type == REDIS_REPLY_STRING;
+    bool has_line;
+
+    if (r->excess || reader->err || len == 0)
+        return r->excess;
+    has_line = memchr(at, '\n', len < LINE_BYTES_MAX ? len : LINE_BYTES_MAX) != NULL;
+    if (!has_line && len >= LINE_BYTES_MAX)
+        return "a line that is too long";
+    if (has_line && is_string && strtoll(at, NULL, 10) > STRING_BYTES_MAX)
+        return "a string that is too long";
+    return NULL;
 }
 
 /* ---- parts of a reply ---- */

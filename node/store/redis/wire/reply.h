@@ -31,6 +31,18 @@ void redis_replies_attach(struct redis_replies *r, struct redisReader *reader);
 /* What was read is not needed any more. */
 void redis_replies_forget(struct redis_replies *r);
 
+/* Why what the reader has begun to read is no answer to wait for, for people; NULL: it may be
+ * one. To be asked when the reader has no complete answer: only then is the memory of a
+ * connection bounded, whatever Redis sends. Far above any answer of ours:
+ *
+ *   an array    2^20 elements; their memory is taken before they come
+ *   a string    128 MiB: a body has 64 at most
+ *   a line      64 KiB: an error, a number, the length of something
+ *   an answer   160 MiB, all of its elements together
+ */
+const char *redis_replies_excess(const struct redis_replies *r,
+                                 const struct redisReader *reader);
+
 /* One element of an answer, checked. All return false, and leave their output alone, where
  * element `i` is missing, of another type, or out of its range.
  */

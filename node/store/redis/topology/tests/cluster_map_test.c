@@ -400,13 +400,13 @@ static void the_password_is_said(void **state)
     assert_why(r->refused, "wants a password; set store.password_file");
     stop(r);
     *r->refused = '\0';
-    r->options.password = "zx81-barley";
+    r->options.login.password = "zx81-barley";
     start(r);
     wait_for(r, is_refused);
     assert_why(r->refused, "WRONGPASS");
     stop(r);
     *r->refused = '\0';
-    r->options.password = "zx81-sesame";
+    r->options.login.password = "zx81-sesame";
     start(r);
     wait_for(r, has_map);
     assert_false(is_refused(r));

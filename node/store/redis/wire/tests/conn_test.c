@@ -23,6 +23,8 @@
 
 #define TIMEOUT_MS (PATIENCE_S * 1000)
 
+static const struct redis_login no_login;
+
 static void on_open(void *arg)
 {
     *(bool *)arg = true;
@@ -89,8 +91,8 @@ static void what_is_written_is_not_kept_while_more_comes(void **state)
     int listener = listen_at(&address), fd;
 
     alarm(PATIENCE_S);
-    redis_conn_init(&c, loop, NULL, NULL, TIMEOUT_MS, &events);
-    redis_conn_open(&c, &address);
+    redis_conn_init(&c, loop, &no_login, TIMEOUT_MS, &events);
+    redis_conn_open(&c, &address, address.host);
     while (!is_open)
         event_base_loop(loop->base, EVLOOP_ONCE);
     fd = accept(listener, NULL, NULL);
@@ -144,8 +146,8 @@ static void what_was_answered_before_the_end_is_taken_though_writing_fails(void 
     assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
     assert_int_equal(listen(listener, 1), 0);
     alarm(PATIENCE_S);
-    redis_conn_init(&c, loop, NULL, NULL, TIMEOUT_MS, &events);
-    redis_conn_open(&c, &address);
+    redis_conn_init(&c, loop, &no_login, TIMEOUT_MS, &events);
+    redis_conn_open(&c, &address, address.host);
     while (!words.is_open)
         event_base_loop(loop->base, EVLOOP_ONCE);
     fd = accept(listener, NULL, NULL);

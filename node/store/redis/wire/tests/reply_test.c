@@ -128,6 +128,79 @@ static void a_broken_answer_is_given_back(void **state)
     assert_int_equal(redisReaderGetReply(f->reader, &reply), REDIS_ERR);
 }
 
+/* ---- what is no answer to wait for ---- */
+
+static const char *excess_after(struct fixture *f, const char *bytes, size_t len)
+{
+    void *reply;
+
+    assert_int_equal(redisReaderFeed(f->reader, bytes, len), REDIS_OK);
+    while (redisReaderGetReply(f->reader, &reply) == REDIS_OK && reply)
+        give_back(f, reply);
+    return redis_replies_excess(f->replies, f->reader);
+}
+
+static void assert_excess(struct fixture *f, const char *text, const char *why)
+{
+    const char *found = excess_after(f, text, strlen(text));
+
+    if (why)
+        assert_string_equal(found, why);
+    else
+        assert_null(found);
+}
+
+static void an_array_that_is_as_long_as_any_may_be_is_waited_for(void **state)
+{
+    assert_excess(*state, "*1048576\r\n:1\r\n", NULL);
+}
+
+static void no_memory_is_taken_for_too_many_elements(void **state)
+{
+    assert_excess(*state, "*2\r\n*1048577\r\n", "an answer with too many elements");
+}
+
+static void a_string_is_waited_for_by_its_length(void **state)
+{
+    assert_excess(*state, "*2\r\n$134217728\r\nabc", NULL);
+}
+
+static void a_string_that_nobody_has_is_not_waited_for(void **state)
+{
+    assert_excess(*state, "*2\r\n$134217729\r\n", "a string that is too long");
+}
+
+/* A string has its own length, and what it holds may look like anything. */
+static void a_line_has_an_end(void **state)
+{
+    static char text[65536 + 16];
+    struct fixture *f = *state;
+
+    memset(text, 'x', sizeof(text));
+    assert_null(excess_after(f, "$99999\r\n", 8));
+    assert_null(excess_after(f, text, sizeof(text)));
+    redisReaderFree(f->reader);
+    f->reader = redisReaderCreate();
+    redis_replies_attach(f->replies, f->reader);
+    text[0] = '-';
+    assert_null(excess_after(f, text, 65536));
+    assert_string_equal(excess_after(f, text + 65536, 1), "a line that is too long");
+}
+
+/* No string is longer than it may be, but they are so many that the memory is used up. */
+static void an_answer_has_an_end(void **state)
+{
+    static char text[10 + (1 << 20) + 2] = "$1048576\r\n";
+    const char *why = excess_after(*state, "*1000\r\n", 7);
+    unsigned fed = 0;
+
+    memcpy(text + sizeof(text) - 2, "\r\n", 2);
+    for (; !why; fed++)
+        why = excess_after(*state, text, sizeof(text));
+    assert_string_equal(why, "an answer that is too large");
+    assert_int_equal(fed, 160);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -139,6 +212,12 @@ int main(void)
         TEST(the_memory_of_an_answer_is_used_for_the_next_one),
         TEST(half_an_answer_is_given_back_with_its_reader),
         TEST(a_broken_answer_is_given_back),
+        TEST(an_array_that_is_as_long_as_any_may_be_is_waited_for),
+        TEST(no_memory_is_taken_for_too_many_elements),
+        TEST(a_string_is_waited_for_by_its_length),
+        TEST(a_string_that_nobody_has_is_not_waited_for),
+        TEST(a_line_has_an_end),
+        TEST(an_answer_has_an_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
