@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Certificates for trying TLS out: an authority, a server and a client that it vouches for. Nobody
+# Certificates for trying TLS out: an authority, and a server, a client and a Redis that it vouches
+# for. A Redis is a client, too: of its master, and of the others of a Redis Cluster. Nobody
 # keeps the authority's key from others here: real ones come from an authority of your own.
 set -euo pipefail
 dir=${1:?the directory for them}
@@ -29,6 +30,8 @@ vouch server "/O=dueq trial/CN=server" basicConstraints=critical,CA:FALSE \
     extendedKeyUsage=serverAuth "subjectAltName=$names"
 vouch client "/O=dueq trial/CN=client" basicConstraints=critical,CA:FALSE \
     extendedKeyUsage=clientAuth
+vouch redis "/O=dueq trial/CN=redis" basicConstraints=critical,CA:FALSE \
+    extendedKeyUsage=serverAuth,clientAuth "subjectAltName=$names"
 
 cat <<END
 Certificates are in $PWD. For the node's configuration:
@@ -40,6 +43,15 @@ tls:
   key: $PWD/server.key
   client_ca: $PWD/ca.pem
   client: optional   # or required
+store:
+  redis: rediss://localhost:6379
+  tls.ca: $PWD/ca.pem
+  tls.certificate: $PWD/client.pem
+  tls.key: $PWD/client.key
+
+For a Redis that is started by hand:
+  redis-server --port 0 --tls-port 6379 --tls-cert-file $PWD/redis.pem --tls-key-file $PWD/redis.key \
+      --tls-ca-cert-file $PWD/ca.pem --appendonly yes
 
 Then:
   curl --cacert $PWD/ca.pem --cert $PWD/client.pem --key $PWD/client.key https://localhost:8000/v1/status

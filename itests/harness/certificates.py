@@ -10,8 +10,8 @@ TRIAL = ROOT / "tools" / "tls.sh"  # of ./dev tls
 
 
 class Certificates:
-    """`ca`, `server`, `server_key`, `client`, `client_key`: the files of an authority of its own.
-    `days`: how long they are good."""
+    """`ca`, `server`, `server_key`, `client`, `client_key`, `redis`, `redis_key`: the files of an
+    authority of its own. `days`: how long they are good."""
 
     def __init__(self, directory, days=365):
         self.directory = Path(directory)
@@ -20,11 +20,22 @@ class Certificates:
         self.ca = self.directory / "ca.pem"
         self.server, self.server_key = self._pair("server")
         self.client, self.client_key = self._pair("client")
+        self.redis, self.redis_key = self._pair("redis")
 
     def settings(self, **dialects):
         """Of a node: settings(http="required", gmq="optional")."""
         return {"tls.certificate": self.server, "tls.key": self.server_key,
                 **{f"{word}.tls": mode for word, mode in dialects.items()}}
+
+    def store(self, redis):
+        """Settings of a node whose store.redis that is; it shows the client's certificate."""
+        return {"store.redis": redis, "store.tls.ca": self.ca,
+                "store.tls.certificate": self.client, "store.tls.key": self.client_key}
+
+    def redis_conf(self):
+        """Words of redis.conf, but for the ports: it speaks TLS with all, and asks for theirs."""
+        return {"tls-cert-file": self.redis, "tls-key-file": self.redis_key,
+                "tls-ca-cert-file": self.ca, "tls-replication": "yes", "tls-cluster": "yes"}
 
     def context(self, certificate=None, key=None):
         """A client's, that trusts this authority, and shows a certificate."""
@@ -48,17 +59,24 @@ class Certificates:
 
     def ended(self):
         """A client's certificate of yesterday, and its key."""
-        certificate = self.directory / "ended.pem"
+        return self._ended("ended", self.client_key), self.client_key
+
+    def redis_ended(self):
+        """The same of a Redis."""
+        return self._ended("redis-ended", self.redis_key), self.redis_key
+
+    def _ended(self, name, key):
+        certificate = self.directory / f"{name}.pem"
         request = subprocess.run(
-            ["openssl", "req", "-new", "-key", self.client_key, "-subj", "/CN=late"],
-            check=True, capture_output=True).stdout
+            ["openssl", "req", "-new", "-key", key, "-subj", "/CN=late", "-addext",
+             "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, capture_output=True).stdout
         self._sign_for_yesterday(request, certificate)
-        return certificate, self.client_key
+        return certificate
 
     def _sign_for_yesterday(self, request, to):
         """Only `openssl ca` takes dates; it wants files to keep its books in."""
         books = self.directory / "books"
-        books.mkdir()
+        books.mkdir(exist_ok=True)
         (books / "index.txt").touch()
         (books / "request").write_bytes(request)
         (books / "conf").write_text(f"""
@@ -69,6 +87,7 @@ database = {books}/index.txt
 new_certs_dir = {books}
 rand_serial = yes
 default_md = sha256
+copy_extensions = copy
 policy = any
 [any]
 commonName = supplied

@@ -54,11 +54,11 @@ class Claim:
 class ClusterRedis(TcpRedis):
     """One node of it."""
 
-    def __init__(self, directory, host=None, env=None, **options):
+    def __init__(self, directory, host=None, env=None, tls=None, **options):
         self.bus_port = BUS_PORT if host else free_port()
         self.is_frozen = False
         self.id = None
-        super().__init__(directory, host, env, cluster_enabled="yes",
+        super().__init__(directory, host, env, tls, cluster_enabled="yes",
                          cluster_port=self.bus_port, **options)
 
     def start(self):
@@ -131,9 +131,9 @@ class RedisCluster(Restartable):
     """`replicas`: of each master. `options` are words of redis.conf for each server."""
 
     def __init__(self, directory, masters=3, replicas=1, hosts=None, env=None,
-                 node_timeout_ms=1000, **options):
+                 node_timeout_ms=1000, tls=None, **options):
         self.directory = Path(directory)
-        self._env = env
+        self._env, self._tls = env, tls
         if options.get("requirepass"):
             options["masterauth"] = options["requirepass"]
         self._options = {"protected-mode": "no", "appendonly": "yes",
@@ -148,14 +148,15 @@ class RedisCluster(Restartable):
 
     def _add_server(self, host=None):
         directory = self.directory / f"redis{len(self.servers)}"
-        self.servers.append(ClusterRedis(directory, host, self._env, **self._options))
+        self.servers.append(ClusterRedis(directory, host, self._env, tls=self._tls,
+                                         **self._options))
         return self.servers[-1]
 
     @property
     def address(self):
         """For store.redis; of all servers there were at the start."""
         count = self._first_masters * (1 + self._replicas)
-        return "cluster://" + ",".join(each.tcp_address for each in self.servers[:count])
+        return f"{'rediss+' if self._tls else ''}cluster://" + ",".join(each.tcp_address for each in self.servers[:count])
 
     # ---- life ----
 

@@ -69,13 +69,16 @@ class RedisServer(Restartable):
 
 
 class TcpRedis(RedisServer):
-    """It listens on a port, too: of loopback, or the well-known one of its host."""
+    """It listens on a port, too: of loopback, or the well-known one of its host. `tls`: Certificates
+    with which it speaks nothing but TLS there."""
 
-    def __init__(self, directory, host=None, env=None, **options):
+    def __init__(self, directory, host=None, env=None, tls=None, **options):
         self.host = host
         self.ip = host.address if host else LOOPBACK
         self.port = REDIS_PORT if host else free_port()
-        super().__init__(directory, host, env, port=self.port, bind=self.ip, **options)
+        ports = {"port": 0, "tls-port": self.port, **tls.redis_conf()} if tls else {
+            "port": self.port}
+        super().__init__(directory, host, env, bind=self.ip, **{**ports, **options})
 
     @property
     def tcp_address(self):

@@ -44,12 +44,12 @@ class WatchedRedis(TcpRedis):
 class Sentinel(Restartable):
     """One process, its configuration in `directory`, where it keeps what it has learned."""
 
-    def __init__(self, directory, number, host=None, password=None):
+    def __init__(self, directory, number, host=None, password=None, tls=None):
         self.directory, self.host = Path(directory), host
         self.ip = host.address if host else LOOPBACK
         self.port = SENTINEL_PORT if host else free_port()
         self.id = f"{number:040x}"
-        self._password = password
+        self._password, self._tls = password, tls
         self.process = None
 
     @property
@@ -58,13 +58,19 @@ class Sentinel(Restartable):
 
     def configure(self, lines, others):
         self.directory.mkdir(parents=True, exist_ok=True)
-        own = [f"port {self.port}", f"bind {self.ip}", f"dir {self.directory}",
-               f"sentinel myid {self.id}"]
+        own = [f"bind {self.ip}", f"dir {self.directory}", f"sentinel myid {self.id}",
+               *self._port_lines()]
         if self._password:
             own.append(f"requirepass {self._password}")
         known = [f"sentinel known-sentinel {NAME} {each.ip} {each.port} {each.id}"
                  for each in others]
         (self.directory / "sentinel.conf").write_text("\n".join([*own, *lines, *known, ""]))
+
+    def _port_lines(self):
+        if not self._tls:
+            return [f"port {self.port}"]
+        return ["port 0", f"tls-port {self.port}",
+                *(f"{word} {value}" for word, value in self._tls.redis_conf().items())]
 
     def start(self):
         words = ["redis-server", self.directory / "sentinel.conf", "--sentinel"]
@@ -76,11 +82,16 @@ class Sentinel(Restartable):
         try:
             with self.host.entered() if self.host else nullcontext():
                 with redis.Redis(self.ip, self.port, password=self._password, socket_timeout=2,
-                                 decode_responses=True) as client:
+                                 decode_responses=True, **self._tls_words()) as client:
                     return client.execute_command(*words)
         except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError,
                 redis.exceptions.ResponseError, socket.error):
             return None
+
+    def _tls_words(self):
+        return {"ssl": True, "ssl_ca_certs": str(self._tls.ca),
+                "ssl_certfile": str(self._tls.client),
+                "ssl_keyfile": str(self._tls.client_key)} if self._tls else {}
 
     def master_address(self):
         """(ip, port) as it would tell a client; None when it does not."""
@@ -99,22 +110,22 @@ class SentinelSet:
 
     def __init__(self, directory, replicas=2, sentinels=3, down_after_ms=500,
                  failover_timeout_ms=5000, hosts=None, sentinel_hosts=None,
-                 sentinel_password=None, **options):
-        self.directory = Path(directory)
+                 sentinel_password=None, tls=None, **options):
+        self.directory, self._tls = Path(directory), tls
         hosts = hosts or [None] * (replicas + 1)
         sentinel_hosts = sentinel_hosts or [None] * sentinels
         if options.get("requirepass"):
             options["masterauth"] = options["requirepass"]
         options = {"protected-mode": "no", "repl-diskless-sync-delay": 0,
                    "repl-ping-replica-period": 1, **options}
-        self.servers = [WatchedRedis(self.directory / "redis0", hosts[0], **options)]
+        self.servers = [WatchedRedis(self.directory / "redis0", hosts[0], tls=tls, **options)]
         first = self.servers[0]
         self.servers += [
-            WatchedRedis(self.directory / f"redis{number}", host,
+            WatchedRedis(self.directory / f"redis{number}", host, tls=tls,
                          replicaof=f"{first.ip} {first.port}", **options)
             for number, host in enumerate(hosts[1:], 1)]
         self.sentinels = [Sentinel(self.directory / f"sentinel{number}", number, host,
-                                   sentinel_password)
+                                   sentinel_password, tls)
                           for number, host in enumerate(sentinel_hosts, 1)]
         quorum = len(self.sentinels) // 2 + 1
         self._lines = [f"sentinel monitor {NAME} {first.ip} {first.port} {quorum}",
@@ -126,7 +137,8 @@ class SentinelSet:
     @property
     def url(self):
         """For store.redis."""
-        return f"sentinel://{NAME}@" + ",".join(each.address for each in self.sentinels)
+        scheme = "rediss+sentinel" if self._tls else "sentinel"
+        return f"{scheme}://{NAME}@" + ",".join(each.address for each in self.sentinels)
 
     # ---- life ----
 

@@ -3,10 +3,13 @@
     with Tap("127.0.0.3", port, "127.0.0.2") as tap:    # the same port there
         ...
         assert b"secret" not in tap.seen()
+        tap.cut()                                       # in the middle of an answer
 """
 
 import socket
 import threading
+
+from harness.wait import wait_until
 
 PIECE = 65536
 
@@ -17,6 +20,7 @@ class Tap:
         self._listener = socket.create_server((host, port))
         self._lock = threading.Lock()
         self._connections = []  # (client's socket, server's socket, [pieces of both])
+        self._is_cutting = threading.Event()
 
     def __enter__(self):
         threading.Thread(target=self._accept, daemon=True).start()
@@ -40,6 +44,25 @@ class Tap:
         with self._lock:
             return [b"".join(pieces)[0] for _, _, pieces in self._connections if pieces]
 
+    def cut(self):
+        """What the server says next ends in its middle, and with it the connection."""
+        self._is_cutting.set()
+        wait_until(lambda: not self._is_cutting.is_set(), "a server says something")
+
+    def _from_server(self, server, client, pieces):
+        try:
+            while piece := server.recv(PIECE):
+                pieces.append(piece)
+                if self._is_cutting.is_set() and len(piece) > 1:
+                    self._is_cutting.clear()
+                    client.sendall(piece[:len(piece) // 2])
+                    break
+                client.sendall(piece)
+        except OSError:
+            pass
+        _end(server)
+        _end(client)
+
     def _accept(self):
         while True:
             try:
@@ -54,8 +77,9 @@ class Tap:
             pieces = []
             with self._lock:
                 self._connections.append((client, server, pieces))
-            for source, sink in ((client, server), (server, client)):
-                threading.Thread(target=_pass, args=(source, sink, pieces), daemon=True).start()
+            for target, source, sink in ((_pass, client, server),
+                                         (self._from_server, server, client)):
+                threading.Thread(target=target, args=(source, sink, pieces), daemon=True).start()
 
 
 def _pass(source, sink, pieces):
