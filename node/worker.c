@@ -356,9 +356,9 @@ static void on_hup(int number, short what, void *arg)
     loop_touch(w->loop);
     reload_conf(w->conf, w->options->request, w->options->audit, false);
     store = wiring_store_options(w->conf, "");
-    redis_store_reload(w->store, &store);
     if (w->store_tls)
         wiring_store_tls_load(w->store_tls, w->conf);
+    redis_store_reload(w->store, &store);
     wiring_rules_set(&w->rules, w->conf);
     queue = wiring_queue_options(w->conf, &w->rules);
     queue_reload(w->queue, &queue);

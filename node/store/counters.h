@@ -44,7 +44,10 @@
     X(held_bytes, GAUGE, "dueq_store_bytes_held", \
       "Topics, ids and bodies of the operations in flight and held.") \
     X(maps_read, COUNTER, "dueq_store_maps_read_total", \
-      "How often the map of a Redis Cluster's buckets and masters was read.")
+      "How often the map of a Redis Cluster's buckets and masters was read.") \
+    X(certificate_end_s, GAUGE, "dueq_store_tls_certificate_end_time_seconds", \
+      "When the certificate that is shown to the store ends, in seconds since 1970; 0: there is " \
+      "none.")
 /* clang-format on */
 
 #endif

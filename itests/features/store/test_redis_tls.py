@@ -4,6 +4,7 @@ node/store/redis/wire/tests/tls_test.c."""
 
 import shutil
 import signal
+import time
 
 import pytest
 
@@ -184,6 +185,7 @@ def test_a_reload_takes_another_authority(make_node, make_secure, certificates, 
     node.process.signal(signal.SIGHUP)
     node.wait_ready()
     assert "the file of store.tls.ca" in node.output()
+    assert node.metrics()["dueq_store_tls_certificate_end_time_seconds"] > time.time()
     assert_serves(node, "after-1")
 
 

@@ -12,6 +12,7 @@
 #include "node/store/redis/parts.h"
 #include "node/store/redis/topology/cluster_map.h"
 #include "node/store/redis/wakeups.h"
+#include "node/store/redis/wire/tls.h"
 
 struct store *redis_store_port(struct redis_store *s)
 {
@@ -215,6 +216,7 @@ struct redis_store *redis_store_new(struct loop *loop,
     s->options = *options;
     s->port.ops = &ops;
     s->port.buckets = options->buckets;
+    s->stats.certificate_end_s = (uint64_t)redis_tls_end_s(options->tls);
     redis_state_log_init(&s->state_log, &loop->timers, s->up_at);
     if (redis_store_make_parts(s) == STATUS_OK)
         return s;
@@ -246,6 +248,7 @@ void redis_store_reload(struct redis_store *s, const struct redis_store_options 
     s->options.breaker_after_ms = options->breaker_after_ms;
     s->options.breaker_failures = options->breaker_failures;
     s->options.breaker_probes = options->breaker_probes;
+    s->stats.certificate_end_s = (uint64_t)redis_tls_end_s(s->options.tls);
     redis_requests_reload(s->requests);
     LIST_EACH (link, &s->lanes)
         redis_lane_reload(redis_store_lane_of(link));

@@ -19,9 +19,9 @@
  *   wakeups       the subscription
  *   follow        where a link goes: a fixed address, or the master that Sentinels name
  *   topology/     which masters there are: Sentinels, the map of a Redis Cluster
- *   wire/         link (a connection that comes back), conn (one of them), encode (an operation
- *                 to a command), reply and decode (an answer to outputs)
- *   lua/          the scripts
+ *   wire/         link (a connection that comes back), conn (one of them), tls (what it says,
+ *                 encrypted), encode (an operation to a command), reply and decode (an answer
+ * to outputs) lua/          the scripts
  */
 #ifndef DUEQ_NODE_STORE_REDIS_STORE_H
 #define DUEQ_NODE_STORE_REDIS_STORE_H
@@ -46,7 +46,8 @@ struct redis_store *redis_store_new(struct loop *loop,
 void redis_store_free(struct redis_store *s); /* stopped or never started; NULL is fine */
 
 /* Takes over how long and how many operations wait, and the breaker's numbers; nothing else of
- * the options. An operation that waits already waits no longer than a new one. */
+ * the options (what redis_tls_load() takes holds by itself, and is only counted here). An
+ * operation that waits already waits no longer than a new one. */
 void redis_store_reload(struct redis_store *s, const struct redis_store_options *options);
 
 /* This process stood still: what is published may not be heard any more. */

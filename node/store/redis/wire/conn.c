@@ -397,6 +397,8 @@ static void encrypt(struct redis_conn *c)
         return;
     redis_tls_write(c->session, buf_bytes(&c->said));
     forget(&c->said);
+    if (redis_tls_state(c->session) == REDIS_TLS_ENDED)
+        refuse(c, redis_tls_why(c->session));
 }
 
 static void on_end_of_turn(struct turn_end *end)
@@ -404,7 +406,7 @@ static void on_end_of_turn(struct turn_end *end)
     struct redis_conn *c = CONTAINER_OF(end, struct redis_conn, end_of_turn);
 
     encrypt(c);
-    if (c->written < c->out.len && !c->is_full)
+    if (redis_conn_is_open(c) && c->written < c->out.len && !c->is_full)
         flush(c);
 }
 

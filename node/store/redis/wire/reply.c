@@ -187,22 +187,25 @@ void redis_replies_attach(struct redis_replies *r, redisReader *reader)
 
 /* The reader waits for something whose first line is there in part, or for a string whose
  * length is known. It takes memory for the string only as it comes. */
-const char *redis_replies_excess(const struct redis_replies *r, const redisReader *reader)
+static const char *excess_of(bool is_string, const char *at, size_t len)
 {
-    const char *at = reader->buf + reader->pos;
-    size_t len = reader->len - reader->pos;
-    bool is_string =
-        reader->ridx >= 0 && reader->rstack[reader->ridx].type == REDIS_REPLY_STRING;
-    bool has_line;
+    bool has_line = memchr(at, '\n', len < LINE_BYTES_MAX ? len : LINE_BYTES_MAX) != NULL;
 
-    if (r->excess || reader->err || len == 0)
-        return r->excess;
-    has_line = memchr(at, '\n', len < LINE_BYTES_MAX ? len : LINE_BYTES_MAX) != NULL;
     if (!has_line && len >= LINE_BYTES_MAX)
         return "a line that is too long";
     if (has_line && is_string && strtoll(at, NULL, 10) > STRING_BYTES_MAX)
         return "a string that is too long";
     return NULL;
+}
+
+const char *redis_replies_excess(const struct redis_replies *r, const redisReader *reader)
+{
+    bool is_string =
+        reader->ridx >= 0 && reader->rstack[reader->ridx].type == REDIS_REPLY_STRING;
+
+    if (r->excess || reader->err || reader->pos == reader->len)
+        return r->excess;
+    return excess_of(is_string, reader->buf + reader->pos, reader->len - reader->pos);
 }
 
 /* ---- parts of a reply ---- */

@@ -135,6 +135,11 @@ void redis_tls_load(struct redis_tls *tls, const struct tls_texts *texts,
     buf_fini(&why);
 }
 
+int64_t redis_tls_end_s(const struct redis_tls *tls)
+{
+    return tls && tls->context ? tls->context->end_s : 0;
+}
+
 /* ---- why it ends ---- */
 
 /* Keeps the first reason. */

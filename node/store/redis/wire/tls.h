@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 
@@ -30,6 +31,10 @@ void redis_tls_free(struct redis_tls *tls); /* NULL is fine; sessions may live o
  * the configuration does not let through, are told in the log and not taken. */
 void redis_tls_load(struct redis_tls *tls, const struct tls_texts *texts,
                     const char *server_name);
+
+/* The first end of a certificate in our chain, in seconds since 1970; 0: we show none. NULL is
+ * fine. */
+int64_t redis_tls_end_s(const struct redis_tls *tls);
 
 enum redis_tls_state {
     REDIS_TLS_SHAKING,
