@@ -318,7 +318,7 @@ static void begin(struct redis_tls_session *s, struct redis_tls *tls)
     s->ssl = must(SSL_new(tls->context->ssl));
     SSL_set_bio(s->ssl, wire, wire);
     SSL_set_app_data(s->ssl, s);
-    SSL_set_verify(s->ssl, SSL_VERIFY_PEER, on_verdict);
+    SSL_set_verify(s->ssl, SSL_get_verify_mode(s->ssl), on_verdict);
     SSL_set_connect_state(s->ssl);
     if (expect(s->ssl, s->name))
         shake(s);

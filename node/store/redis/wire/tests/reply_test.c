@@ -201,6 +201,15 @@ static void an_answer_has_an_end(void **state)
     assert_int_equal(fed, 160);
 }
 
+static void the_memory_of_an_answer_counts_for_that_one(void **state)
+{
+    static char text[10 + (1 << 20) + 2] = "$1048576\r\n";
+
+    memcpy(text + sizeof(text) - 2, "\r\n", 2);
+    for (unsigned fed = 0; fed < 200; fed++)
+        assert_null(excess_after(*state, text, sizeof(text)));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -218,6 +227,7 @@ int main(void)
         TEST(a_string_that_nobody_has_is_not_waited_for),
         TEST(a_line_has_an_end),
         TEST(an_answer_has_an_end),
+        TEST(the_memory_of_an_answer_counts_for_that_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -557,6 +557,46 @@ static void what_is_large_goes_both_ways(void **state)
     buf_fini(&said);
 }
 
+/* The socket takes no more when the second one comes, and nothing else wakes the connection. */
+static void a_command_behind_a_large_one_is_sent(void **state)
+{
+    struct fixture *f = *state;
+    static char large[8 * LARGE_BYTES];
+    static struct redis_call second;
+    const char *argv[] = {"PING"};
+    size_t lens[] = {4};
+
+    memset(large, 'x', sizeof(large));
+    second.on_reply = on_reply;
+    open_conn(f);
+    send_words(f, large, sizeof(large));
+    event_base_loop(f->loop->base, EVLOOP_NONBLOCK);
+    assert_true(f->conn.is_full);
+    redis_conn_send(&f->conn, &second, 1, argv, lens);
+    while (f->heard.len < 14 + 11 + sizeof(large) + 2 + 14)
+        turn(f);
+    assert_memory_equal(f->heard.at + f->heard.len - 14, "*1\r\n$4\r\nPING\r\n", 14);
+    redis_flight_take(&f->conn.flight);
+    redis_flight_take(&f->conn.flight);
+}
+
+/* Else the next Redis would carry it out, and its answer would be taken for another's. */
+static void what_a_connection_had_to_say_goes_with_it(void **state)
+{
+    struct fixture *f = *state;
+
+    open_conn(f);
+    send_words(f, "lost", 4);
+    redis_conn_close(&f->conn);
+    redis_conn_fail(&f->conn);
+    assert_int_equal(f->failures, 1);
+    hang_up(f);
+    f->is_open = false;
+    open_conn(f);
+    send_words(f, "hi", 2);
+    run_until_heard(f, "*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\n");
+}
+
 /* What was given to TLS may have been carried out. */
 static void a_cut_in_an_answer_fails_the_call(void **state)
 {
@@ -639,6 +679,8 @@ int main(void)
         TEST(a_port_that_wants_tls_is_told),
         TEST(a_redis_that_ends_without_a_word_may_want_tls),
         TEST(what_is_large_goes_both_ways),
+        TEST(a_command_behind_a_large_one_is_sent),
+        TEST(what_a_connection_had_to_say_goes_with_it),
         TEST(a_cut_in_an_answer_fails_the_call),
         TEST(a_goodbye_is_an_end),
         TEST(a_record_that_was_changed_is_an_end),
