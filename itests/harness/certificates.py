@@ -11,11 +11,12 @@ TRIAL = ROOT / "tools" / "tls.sh"  # of ./dev tls
 
 class Certificates:
     """`ca`, `server`, `server_key`, `client`, `client_key`, `redis`, `redis_key`: the files of an
-    authority of its own. `days`: how long they are good."""
+    authority of its own. `days`: how long they are good; `names`: of the servers, in place of
+    this machine's."""
 
-    def __init__(self, directory, days=365):
+    def __init__(self, directory, days=365, names=None):
         self.directory = Path(directory)
-        subprocess.run([TRIAL, self.directory], check=True, capture_output=True,
+        subprocess.run([TRIAL, self.directory, *([names] if names else [])], check=True, capture_output=True,
                        env={"PATH": "/usr/bin:/bin", "DUEQ_TLS_DAYS": str(days)})
         self.ca = self.directory / "ca.pem"
         self.server, self.server_key = self._pair("server")
@@ -86,6 +87,7 @@ default_ca = here
 database = {books}/index.txt
 new_certs_dir = {books}
 rand_serial = yes
+unique_subject = no
 default_md = sha256
 copy_extensions = copy
 policy = any

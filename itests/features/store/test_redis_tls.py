@@ -189,13 +189,33 @@ def test_a_reload_takes_another_authority(make_node, make_secure, certificates, 
     assert_serves(node, "after-1")
 
 
+def test_a_redis_renews_its_certificate(make_node, make_secure, certificates, tmp_path):
+    files = {word: tmp_path / word for word in ("tls-cert-file", "tls-key-file")}
+
+    def write(certificate, key):
+        shutil.copy(certificate, files["tls-cert-file"])
+        shutil.copy(key, files["tls-key-file"])
+
+    write(*certificates.redis_ended())
+    server = make_secure(**files)
+    settings = certificates.store(address_of(server))
+    assert "has expired" in said_by(make_node(settings))
+    write(certificates.redis, certificates.redis_key)
+    words = [str(word) for pair in files.items() for word in pair]
+    server.client().execute_command("CONFIG SET", *words)  # of the same names
+    assert_serves(make_node(settings).start(), "renewed-1")
+
+
 # ---- Sentinels, and a Redis Cluster ----
 
-def test_sentinels_are_asked_over_tls_too(make_node, tmp_path, certificates):
+def test_sentinels_are_asked_over_tls_too(make_node, tmp_path):
+    """They tell addresses, and all have certificates for one name."""
+    certificates = Certificates(tmp_path / "named", names="DNS:redis.internal")
     servers = SentinelSet(tmp_path / "watched", replicas=1, sentinels=3, down_after_ms=2000,
                           appendonly="yes", appendfsync="always", tls=certificates)
     try:
-        node = make_node(certificates.store(servers.start().url)).start()
+        node = make_node({**certificates.store(servers.start().url),
+                          "store.tls.server_name": "redis.internal"}).start()
         assert_serves(node, "before-1")
         after = servers.failover()
         wait_until(lambda: f" {after.tcp_address} is up" in node.output(), "it has followed")
@@ -234,6 +254,23 @@ def test_all_masters_of_a_redis_cluster_are_reached_over_tls(make_node, tmp_path
         for topic in topics.values():
             with node.python_client() as client:
                 assert client.push(topic, f"{topic}-2", delay=HOUR_S) == "success"
+        node.stop()
+    finally:
+        servers.destroy()
+
+
+def test_a_redis_cluster_that_tells_names(make_node, tmp_path):
+    """Its certificates have no addresses."""
+    certificates = Certificates(tmp_path / "named", names="DNS:localhost")
+    servers = RedisCluster(tmp_path / "cluster", masters=3, replicas=0, tls=certificates,
+                           cluster_announce_hostname="localhost",
+                           cluster_preferred_endpoint_type="hostname")
+    try:
+        servers.start()
+        seed = f"rediss+cluster://localhost:{servers.servers[0].port}"
+        node = make_node(certificates.store(seed)).start()
+        for number in range(20):
+            assert_serves(node, f"t{number}-1", f"t{number}")
         node.stop()
     finally:
         servers.destroy()

@@ -185,27 +185,26 @@ void redis_replies_attach(struct redis_replies *r, redisReader *reader)
     reader->privdata = r;
 }
 
-/* The reader waits for something whose first line is there in part, or for a string whose
- * length is known. It takes memory for the string only as it comes. */
-static const char *excess_of(bool is_string, const char *at, size_t len)
+/* What the reader waits for has its first line there in part, or is a string whose length is
+ * known: all else is taken with the end of its line. Memory for a string is taken only as it
+ * comes. */
+static const char *excess_of(const char *at, size_t len)
 {
-    bool has_line = memchr(at, '\n', len < LINE_BYTES_MAX ? len : LINE_BYTES_MAX) != NULL;
+    bool has_line = memmem(at, len < LINE_BYTES_MAX ? len : LINE_BYTES_MAX, "\r\n", 2) != NULL;
 
     if (!has_line && len >= LINE_BYTES_MAX)
         return "a line that is too long";
-    if (has_line && is_string && strtoll(at, NULL, 10) > STRING_BYTES_MAX)
+    if (has_line && strtoll(at, NULL, 10) > STRING_BYTES_MAX)
         return "a string that is too long";
     return NULL;
 }
 
+/* What has no memory any more is an error of the reader. */
 const char *redis_replies_excess(const struct redis_replies *r, const redisReader *reader)
 {
-    bool is_string =
-        reader->ridx >= 0 && reader->rstack[reader->ridx].type == REDIS_REPLY_STRING;
-
-    if (r->excess || reader->err || reader->pos == reader->len)
+    if (reader->err || reader->pos == reader->len)
         return r->excess;
-    return excess_of(is_string, reader->buf + reader->pos, reader->len - reader->pos);
+    return excess_of(reader->buf + reader->pos, reader->len - reader->pos);
 }
 
 /* ---- parts of a reply ---- */
