@@ -216,8 +216,7 @@ struct conf {
     struct {
         char *file[TLS_PARTS];       /* "": none */
         enum conf_tls_client client; /* where TLS_CA is given */
-        char *text[TLS_PARTS];       /* of the files, which fit together; "": none. Not keys
-                                      * of the configuration */
+        char *text[TLS_PARTS];       /* of the files, which fit together; "": none. No keys */
     } tls;
     struct {
         size_t body_bytes;

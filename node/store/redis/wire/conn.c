@@ -136,7 +136,7 @@ bool redis_conn_is_open(const struct redis_conn *c)
     return c->fd >= 0;
 }
 
-static void forget_reader(struct redis_conn *c)
+static void forget_input(struct redis_conn *c)
 {
     if (c->reader)
         redisReaderFree(c->reader);
@@ -173,7 +173,7 @@ void redis_conn_close(struct redis_conn *c)
     forget_written(c);
     forget(&c->said);
     if (!c->is_reading)
-        forget_reader(c);
+        forget_input(c);
 }
 
 static void lose(struct redis_conn *c, const char *why)
@@ -265,23 +265,22 @@ static bool is_shaking(const struct redis_conn *c)
     return c->session && redis_tls_state(c->session) == REDIS_TLS_SHAKING;
 }
 
-/* What Redis has said; false: the connection is lost. */
-static bool take_said(struct redis_conn *c, struct bytes said)
+static void take_said(struct redis_conn *c, struct bytes said)
 {
     const char *excess;
 
     redisReaderFeed(c->reader, said.at, said.len);
     take_replies(c);
     if (!redis_conn_is_open(c))
-        return false;
+        return;
     excess = redis_replies_excess(c->replies, c->reader);
     if (excess)
         lose(c, excess);
-    else if (c->reader->err && !c->session && redis_tls_is_alert(said))
+    else if (c->reader->err && c->may_want_tls && redis_tls_is_alert(said))
         refuse(c, REDIS_TLS_LASTING "it wants TLS: let store.redis begin with rediss");
     else if (c->reader->err)
         lose(c, c->reader->errstr);
-    return redis_conn_is_open(c);
+    c->may_want_tls = false;
 }
 
 static void begin(struct redis_conn *c);
@@ -313,7 +312,7 @@ static void take_input(struct redis_conn *c, struct bytes wire)
         take_said(c, wire);
     c->is_reading = false;
     if (!redis_conn_is_open(c))
-        forget_reader(c);
+        forget_input(c);
 }
 
 /* A Redis that hears plain commands at a port for TLS ends the connection without a word. */
@@ -325,9 +324,7 @@ static void lose_at_its_end(struct redis_conn *c, const char *how)
         snprintf(why, sizeof(why), "%s instead of TLS's handshake", how);
     else
         snprintf(why, sizeof(why), "%s%s", how,
-                 c->has_heard || c->session
-                     ? ""
-                     : ", without a word; does it want TLS (rediss://)?");
+                 c->may_want_tls ? ", without a word; does it want TLS (rediss://)?" : "");
     lose(c, why);
 }
 
@@ -339,7 +336,6 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 
     loop_touch(c->loop);
     c->heard_mono_ms = timers_now(&c->loop->timers);
-    c->has_heard |= len > 0;
     if (len > 0)
         take_input(c, bytes_of(bytes, (size_t)len));
     else if (len == 0)
@@ -577,7 +573,8 @@ void redis_conn_open(struct redis_conn *c, const struct redis_address *address,
     assert(!redis_conn_is_open(c) && !c->reader);
     c->host = host;
     c->is_connected = c->is_listening = c->is_subscribed = c->is_silent = c->is_late = false;
-    c->is_full = c->has_heard = false;
+    c->is_full = false;
+    c->may_want_tls = !c->login.tls && address->port != 0;
     c->fd = begin_connect(address);
     if (c->fd < 0) {
         lose(c, strerror(errno));

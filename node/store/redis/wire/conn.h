@@ -130,7 +130,7 @@ struct redis_conn {
 
     /* Reset by redis_conn_open(): */
     bool is_connected;  /* by TCP */
-    bool has_heard;     /* anything */
+    bool may_want_tls;  /* we do not, and it has not answered yet */
     bool is_listening;  /* only messages come from now on */
     bool is_subscribed; /* the subscription is confirmed */
     bool is_silent;     /* silence was told */
