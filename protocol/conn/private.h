@@ -4,7 +4,8 @@
  *   read.c        input: offered, kept, and when nothing is read
  *   write.c       output: written, kept, acknowledged, and read in time
  *   floating.c    when its own end is an address that moves to another node
- *   tls.c         when its bytes are encrypted
+ *   handshake.c   whether its bytes are encrypted, and the keys they are encrypted by
+ *   tls.c         when they are
  */
 #ifndef DUEQ_PROTOCOL_CONN_PRIVATE_H
 #define DUEQ_PROTOCOL_CONN_PRIVATE_H
@@ -121,20 +122,14 @@ void connection_restart_time_to_read(struct connection *c);
 /* Has the connection failed? The kernel reports an error only once, `is_lost` remembers. */
 bool connection_find_error(struct connection *c);
 
-/* ---- tls.c ---- */
+/* ---- handshake.c ---- */
 
 /* At the beginning. */
 void connection_start_tls(struct connection *c);
 
-/* For good, before the descriptor is closed; says goodbye where that is possible. */
-void connection_fini_tls(struct connection *c);
-
 /* Nothing can be sent or received yet: what comes is for connection_shake(), from the loop. */
 bool connection_is_shaking(const struct connection *c);
 void connection_shake(struct connection *c);
-
-/* The handshake has to write before it can read on: connection_read() gives it nothing new. */
-bool connection_must_write_first(const struct connection *c);
 
 /* Its handshake has failed: closes. */
 void connection_fail_tls(struct connection *c, const char *reason);
@@ -143,6 +138,14 @@ void connection_fail_tls(struct connection *c, const char *reason);
  * going on, or there is no limit. At 0: closes. */
 int64_t connection_time_for_tls(const struct connection *c);
 void connection_give_up_tls(struct connection *c);
+
+/* ---- tls.c ---- */
+
+/* For good, before the descriptor is closed; says goodbye where that is possible. */
+void connection_fini_tls(struct connection *c);
+
+/* The handshake has to write before it can read on: connection_read() gives it nothing new. */
+bool connection_must_write_first(const struct connection *c);
 
 /* A part of a record is in the session. */
 bool connection_is_within_record(const struct connection *c);

@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <linux/sockios.h>
 
-#include <event2/event.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -16,16 +15,7 @@
 #include "base/log.h"
 #include "base/tls_context.h"
 #include "protocol/conn/private.h"
-
-#define TURN_US 2000 /* of handshakes in each turn of the loop, and the end of the last one */
-
-#define RECORD_HEAD_BYTES 5
-#define RECORD_MAX_BYTES  16384 /* of what a record carries */
-#define HELLO_MAX_BYTES   16384 /* the library would make room for 131072 at the first word */
-
-#define TYPE_CHANGE_CIPHER 20
-#define TYPE_HANDSHAKE     22
-#define TYPE_HELLO         1 /* of a handshake's message */
+#include "protocol/conn/tls_session.h"
 
 /* What an open session is told beside input, an alert or new keys, costs more than its bytes:
  * so much of it a minute is more than anybody needs. */
@@ -37,38 +27,10 @@
 #define DAY_MS INT64_C(86400000)
 #define DAY_S  INT64_C(86400)
 
-struct tls {
-    struct loop *loop;
-    struct tls_context *context; /* NULL: there is no certificate */
-    BIO_METHOD *wire;
-    struct list waiting; /* sessions with a step of their handshake to do, the oldest first */
-    struct timer turn;   /* while there are any */
-    struct timer daily;
-};
-
 /* The end of a record, in both counts. */
 struct mark {
     uint64_t plain_bytes;
     uint64_t wire_bytes;
-};
-
-struct tls_session {
-    struct connection *connection;
-    struct tls *tls;
-    SSL *ssl;            /* NULL: the hello is not there yet */
-    struct list waiting; /* in the tls's, while it waits for its turn */
-    bool is_open;
-    size_t awaited_bytes;   /* the kernel tells when so much of the hello is there; 0: of any */
-    unsigned asides;        /* in the minute that began */
-    int64_t asides_mono_ms; /* then */
-    int64_t since_mono_ms;  /* when the handshake, or the record that is not complete, began */
-    struct bytes arrived;   /* from the wire, during a call */
-    struct buf kept;        /* of that, while the handshake has to write first */
-    uint64_t wire_bytes;    /* that the kernel has taken, */
-    uint64_t plain_bytes;   /* what they carry in complete records, */
-    uint64_t acked_bytes;   /* and of that: acknowledged, as last asked */
-    struct stream marks;    /* struct mark, of records not acknowledged */
-    char *subject;
 };
 
 /* ---- the wire, as the library sees it ---- */
@@ -121,7 +83,6 @@ static BIO_METHOD *new_wire(void)
 
 /* ---- the node's ---- */
 
-static void on_turn(struct timer *timer);
 static void on_daily(struct timer *timer);
 
 struct tls *tls_new(struct loop *loop)
@@ -130,8 +91,7 @@ struct tls *tls_new(struct loop *loop)
 
     tls->loop = loop;
     tls->wire = new_wire();
-    list_init(&tls->waiting);
-    timer_init(&tls->turn, on_turn);
+    tls_init_handshakes(tls);
     timer_init(&tls->daily, on_daily);
     return tls;
 }
@@ -140,7 +100,7 @@ void tls_free(struct tls *tls)
 {
     if (!tls)
         return;
-    timer_disarm(&tls->loop->timers, &tls->turn);
+    tls_fini_handshakes(tls);
     timer_disarm(&tls->loop->timers, &tls->daily);
     tls_context_free(tls->context);
     BIO_meth_free(tls->wire);
@@ -256,12 +216,7 @@ void tls_load(struct tls *tls, const struct tls_texts *texts)
 
 /* ---- a session's beginning and end ---- */
 
-static struct tls_session *session_of(struct list *waiting)
-{
-    return CONTAINER_OF(waiting, struct tls_session, waiting);
-}
-
-static struct tls_session *session_new(struct connection *c)
+struct tls_session *tls_session_new(struct connection *c)
 {
     struct tls_session *s = must(calloc(1, sizeof(*s)));
 
@@ -271,8 +226,7 @@ static struct tls_session *session_new(struct connection *c)
     return s;
 }
 
-/* False: the certificate was taken away since the client came. */
-static bool begin_library(struct tls_session *s)
+bool tls_session_begin(struct tls_session *s)
 {
     BIO *wire;
 
@@ -324,272 +278,6 @@ void connection_fini_tls(struct connection *c)
     free(s);
 }
 
-/* ---- the hello ---- */
-
-void connection_fail_tls(struct connection *c, const char *reason)
-{
-    ++*c->kind->tls.failures;
-    LOG_DEBUG(c->kind->name, "connection %llu: no TLS: %s", (unsigned long long)c->number,
-              reason);
-    connection_close(c, "its TLS handshake failed");
-}
-
-/* The kernel reports input when there are so many bytes, or the last ones. */
-static void await_bytes(struct tls_session *s, size_t count)
-{
-    int low = (int)count;
-
-    s->awaited_bytes = count;
-    (void)setsockopt(s->connection->fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
-}
-
-static bool has_bytes(const struct connection *c, size_t count)
-{
-    int there = 0;
-
-    return ioctl(c->fd, SIOCINQ, &there) == 0 && (size_t)there >= count;
-}
-
-static size_t number_at(const unsigned char *at, unsigned len)
-{
-    size_t number = 0;
-
-    for (unsigned i = 0; i < len; i++)
-        number = number << 8 | at[i];
-    return number;
-}
-
-/* How many bytes the record of the hello takes, that begins with the `len` bytes at `head`; as
- * many as are needed to tell, where there are fewer. 0: this is no hello that anybody sends. */
-static size_t hello_bytes(const unsigned char *head, size_t len)
-{
-    size_t record_bytes;
-
-    if (head[0] != TYPE_HANDSHAKE)
-        return len; /* the library says what is wrong with it */
-    if (len < RECORD_HEAD_BYTES + 4)
-        return RECORD_HEAD_BYTES + 4;
-    record_bytes = number_at(head + 3, 2);
-    if (record_bytes > RECORD_MAX_BYTES ||
-        (record_bytes >= 4 && head[RECORD_HEAD_BYTES] == TYPE_HELLO &&
-         number_at(head + RECORD_HEAD_BYTES + 1, 3) > HELLO_MAX_BYTES))
-        return 0;
-    return RECORD_HEAD_BYTES + record_bytes;
-}
-
-/* A client that was asked for another hello may tell in front of it that it changes its cipher,
- * for the sake of old middle boxes. */
-static size_t change_bytes(const unsigned char *head, size_t len)
-{
-    return len > RECORD_HEAD_BYTES && head[0] == TYPE_CHANGE_CIPHER
-               ? RECORD_HEAD_BYTES + number_at(head + 3, 2)
-               : 0;
-}
-
-/* False: it is not there yet, and the kernel will tell; or the connection is closed. When the
- * kernel tells of fewer bytes than it was asked to wait for, no more may come. */
-static bool has_hello(struct tls_session *s)
-{
-    struct connection *c = s->connection;
-    unsigned char head[2 * RECORD_HEAD_BYTES + 16];
-    ssize_t n = recv(c->fd, head, sizeof(head), MSG_PEEK | MSG_DONTWAIT);
-    size_t skipped, wanted;
-
-    if (n <= 0)
-        return true; /* to the end, or the error, which the next read finds */
-    skipped = change_bytes(head, (size_t)n);
-    if (skipped >= (size_t)n)
-        return true;
-    wanted = hello_bytes(head + skipped, (size_t)n - skipped);
-    if (wanted == 0) {
-        connection_fail_tls(c, "its hello is too large");
-        return false;
-    }
-    wanted += skipped;
-    if (!has_bytes(c, wanted) && s->awaited_bytes < wanted) {
-        await_bytes(s, wanted);
-        return false;
-    }
-    await_bytes(s, 1);
-    s->awaited_bytes = 0;
-    return true;
-}
-
-/* ---- its time ---- */
-
-static void watch_time(struct connection *c)
-{
-    if (c->kind->tls.limit_ms)
-        connection_arm_sooner(c, c->kind->tls.limit_ms);
-}
-
-int64_t connection_time_for_tls(const struct connection *c)
-{
-    bool has_to_begin = c->is_undecided && c->kind->tls.mode == TLS_REQUIRED;
-    int64_t since_mono_ms = c->tls         ? c->tls->since_mono_ms
-                            : has_to_begin ? c->progress_mono_ms
-                                           : 0;
-    int64_t left_ms = since_mono_ms + c->kind->tls.limit_ms - connection_now(c);
-
-    if (!since_mono_ms || !c->kind->tls.limit_ms)
-        return INT64_MAX;
-    return left_ms > 0 ? left_ms : 0;
-}
-
-void connection_give_up_tls(struct connection *c)
-{
-    if (connection_is_shaking(c))
-        connection_fail_tls(c, "it took too long (limits.request_time)");
-    else
-        connection_close(c, "a TLS record took too long to arrive (limits.request_time)");
-}
-
-/* ---- whether it speaks TLS at all ---- */
-
-static bool has_certificate(const struct tls_port *port)
-{
-    return port->tls && port->tls->context;
-}
-
-void connection_start_tls(struct connection *c)
-{
-    c->is_undecided = c->kind->tls.mode != TLS_OFF && has_certificate(&c->kind->tls);
-    if (c->is_undecided && c->kind->tls.mode == TLS_REQUIRED)
-        watch_time(c);
-}
-
-static void refuse_plain(struct connection *c)
-{
-    ++*c->kind->tls.failures;
-    if (c->kind->tls.plain_refusal.len)
-        connection_send(c, c->kind->tls.plain_refusal);
-    connection_wind_up(c, "it speaks plain where TLS is required");
-}
-
-/* By the first byte; an end or an error is found by the next read. False: there is nothing to
- * read, or the connection is ending. */
-static bool decide(struct connection *c)
-{
-    char first;
-    ssize_t n = recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
-
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return false; /* it was no byte that may be read yet */
-    c->is_undecided = false;
-    if (n == 1 && first == TYPE_HANDSHAKE && has_certificate(&c->kind->tls)) {
-        c->tls = session_new(c);
-        watch_time(c);
-    } else if (n == 1 && c->kind->tls.mode == TLS_REQUIRED) {
-        refuse_plain(c);
-        return false;
-    }
-    return true;
-}
-
-/* ---- the handshake, in its turn ---- */
-
-bool connection_is_shaking(const struct connection *c)
-{
-    return c->is_undecided || (c->tls && !c->tls->is_open);
-}
-
-static void await_turn(struct tls_session *s)
-{
-    struct tls *tls = s->tls;
-
-    if (list_is_linked(&s->waiting))
-        return;
-    event_del(s->connection->readable);
-    list_append(&tls->waiting, &s->waiting);
-    if (!timer_is_armed(&tls->turn))
-        timer_arm(&tls->loop->timers, &tls->turn, 0);
-}
-
-/* The first one; or the second, where the server has asked for another, and so has not come to
- * the end of what it says. */
-static bool awaits_hello(const struct tls_session *s)
-{
-    char unused;
-
-    return !s->ssl || (SSL_get_state(s->ssl) == TLS_ST_EARLY_DATA &&
-                       SSL_get_finished(s->ssl, &unused, 0) == 0);
-}
-
-void connection_shake(struct connection *c)
-{
-    if (c->is_undecided && !decide(c))
-        return;
-    if (!c->tls)
-        connection_read(c);
-    else if (!awaits_hello(c->tls) || connection_must_write_first(c) || has_hello(c->tls))
-        await_turn(c->tls);
-}
-
-static void on_turn(struct timer *timer)
-{
-    struct tls *tls = CONTAINER_OF(timer, struct tls, turn);
-    int64_t until_us = clock_mono_us() + TURN_US;
-    struct list *link;
-
-    while ((link = list_pop(&tls->waiting))) {
-        struct tls_session *s = session_of(link);
-
-        event_add(s->connection->readable, NULL);
-        if (s->ssl || begin_library(s))
-            connection_read(s->connection);
-        else
-            connection_fail_tls(s->connection, "there is no certificate any more");
-        if (clock_mono_us() >= until_us)
-            break;
-    }
-    if (!list_is_empty(&tls->waiting))
-        timer_arm(&tls->loop->timers, timer, 0);
-}
-
-/* A ticket may outlive the certificate that it was given for. */
-static bool has_outlived_certificate(const struct tls_session *s)
-{
-    const X509 *peer = SSL_get0_peer_certificate(s->ssl);
-
-    return peer && SSL_session_reused(s->ssl) &&
-           X509_cmp_current_time(X509_get0_notAfter(peer)) < 0;
-}
-
-static enum tls_progress conclude(struct tls_session *s)
-{
-    if (has_outlived_certificate(s)) {
-        connection_fail_tls(s->connection, "its certificate has ended since it got its ticket");
-        return TLS_CLOSED;
-    }
-    s->is_open = true;
-    s->since_mono_ms = 0;
-    ++*s->connection->kind->tls.handshakes;
-    LOG_DEBUG(s->connection->kind->name, "connection %llu: %s, %s%s",
-              (unsigned long long)s->connection->number, SSL_get_version(s->ssl),
-              SSL_get_cipher_name(s->ssl), SSL_session_reused(s->ssl) ? ", resumed" : "");
-    return TLS_MORE;
-}
-
-/* The library tells what has failed by a list of its own, which has to be empty before: what
- * it meets in a handshake may stay there even if all is well in the end. */
-static enum tls_progress step(struct tls_session *s)
-{
-    int result = SSL_do_handshake(s->ssl), error = SSL_get_error(s->ssl, result);
-
-    if (result != 1 && error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE) {
-        connection_fail_tls(s->connection, tls_take_reason());
-        return TLS_CLOSED;
-    }
-    ERR_clear_error();
-    if (result == 1)
-        return conclude(s);
-    if (error == SSL_ERROR_WANT_WRITE) {
-        event_del(s->connection->readable);
-        connection_await_writable(s->connection);
-    }
-    return TLS_MORE;
-}
-
 /* ---- input ---- */
 
 static bool is_within_record(const struct tls_session *s)
@@ -609,7 +297,7 @@ static void watch_record(struct tls_session *s, bool is_new)
         s->since_mono_ms = 0;
     } else if (is_new || !s->since_mono_ms) {
         s->since_mono_ms = connection_now(s->connection);
-        watch_time(s->connection);
+        connection_watch_tls_time(s->connection);
     }
 }
 
@@ -678,7 +366,7 @@ enum tls_progress connection_take_tls(struct connection *c, struct bytes wire, c
         buf_add_bytes(&s->kept, wire);
     s->arrived = has_kept ? buf_bytes(&s->kept) : wire;
     if (!s->is_open)
-        progress = step(s);
+        progress = tls_session_shake(s);
     if (progress == TLS_CLOSED)
         return progress; /* and the session is gone */
     if (s->is_open)
