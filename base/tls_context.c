@@ -11,11 +11,9 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
-#define CIPHERS_OF_1_2   "ECDHE+AESGCM:ECDHE+CHACHA20"
-#define SECURITY_LEVEL   2     /* 112 bits: RSA of 2048 and more, no SHA-1 */
-#define PEER_CHAIN_BYTES 32768 /* of the other side's certificate and its chain */
-#define RESUMED_FOR_S    7200
-#define TICKET_KEYS_MAX  128 /* bytes; 80 in OpenSSL 3 */
+#define CIPHERS_OF_1_2     "ECDHE+AESGCM:ECDHE+CHACHA20"
+#define SECURITY_LEVEL     2     /* 112 bits: RSA of 2048 and more, no SHA-1 */
+#define PEER_CHAIN_BYTES   32768 /* of the other side's certificate and its chain */
 
 const char *tls_take_reason(void)
 {
@@ -134,7 +132,7 @@ static bool trust(SSL_CTX *ssl, const char *text)
 
 /* ---- its end ---- */
 
-static int64_t end_of(const X509 *certificate)
+int64_t tls_end_of(const X509 *certificate)
 {
     struct tm end;
 
@@ -144,12 +142,12 @@ static int64_t end_of(const X509 *certificate)
 
 static int64_t first_end(const SSL_CTX *ssl)
 {
-    int64_t first_s = end_of(SSL_CTX_get0_certificate(ssl));
+    int64_t first_s = tls_end_of(SSL_CTX_get0_certificate(ssl));
     STACK_OF(X509) *chain = NULL;
 
     SSL_CTX_get0_chain_certs((SSL_CTX *)ssl, &chain);
     for (int i = 0; i < sk_X509_num(chain); i++) {
-        int64_t end_s = end_of(sk_X509_value(chain, i));
+        int64_t end_s = tls_end_of(sk_X509_value(chain, i));
 
         first_s = end_s < first_s ? end_s : first_s;
     }
@@ -172,7 +170,6 @@ static SSL_CTX *new_empty(const SSL_METHOD *side)
     SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                               SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_timeout(ssl, RESUMED_FOR_S);
     SSL_CTX_set_num_tickets(ssl, 1);
     SSL_CTX_set_max_cert_list(ssl, PEER_CHAIN_BYTES);
     return ssl;
@@ -185,6 +182,10 @@ static bool ask_clients(SSL_CTX *ssl, const struct tls_texts *texts)
     if (texts->is_client_required)
         mode |= SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
     SSL_CTX_set_verify(ssl, mode, NULL);
+    /* An authority is trusted as it is named, whoever stands behind it: often the root is
+     * another department's, which vouches for many more. */
+    if (X509_STORE_set_flags(SSL_CTX_get_cert_store(ssl), X509_V_FLAG_PARTIAL_CHAIN) != 1)
+        abort();
     return trust(ssl, texts->pem[TLS_CA]);
 }
 
@@ -240,13 +241,15 @@ static void digest(const struct tls_texts *texts, enum tls_part first, unsigned 
     EVP_MD_CTX_free(sum);
 }
 
-/* Sessions are named by the clients that are taken, so that a ticket is good nowhere else. */
+/* Sessions are named by the clients that are taken: a client that only another rule would take
+ * must not come back by a ticket. */
 static void name(struct tls_context *context, const struct tls_texts *texts)
 {
+    unsigned char clients[32];
+
     digest(texts, TLS_CERTIFICATE, context->texts);
-    digest(texts, TLS_CA, context->clients);
-    if (SSL_CTX_set_session_id_context(context->ssl, context->clients,
-                                       sizeof(context->clients)) != 1)
+    digest(texts, TLS_CA, clients);
+    if (SSL_CTX_set_session_id_context(context->ssl, clients, sizeof(clients)) != 1)
         abort();
 }
 
@@ -300,18 +303,4 @@ bool tls_context_is_of(const struct tls_context *context, const struct tls_texts
 
     digest(texts, TLS_CERTIFICATE, of_texts);
     return !memcmp(context->texts, of_texts, sizeof(of_texts));
-}
-
-void tls_context_keep_tickets(struct tls_context *to, const struct tls_context *from)
-{
-    unsigned char keys[TICKET_KEYS_MAX];
-    long len = SSL_CTX_get_tlsext_ticket_keys(from->ssl, NULL, 0);
-
-    if (memcmp(to->clients, from->clients, sizeof(to->clients)) != 0)
-        return;
-    if (len <= 0 || len > (long)sizeof(keys) ||
-        SSL_CTX_get_tlsext_ticket_keys(from->ssl, keys, len) != 1 ||
-        SSL_CTX_set_tlsext_ticket_keys(to->ssl, keys, len) != 1)
-        abort();
-    OPENSSL_cleanse(keys, sizeof(keys));
 }

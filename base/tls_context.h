@@ -3,8 +3,8 @@
  * to judge its files; ports and links make theirs from the same texts.
  *
  * TLS 1.2 and 1.3, with ciphers that authenticate what they encrypt and keys that die with the
- * connection; no compression, no renegotiation. Sessions are resumed by tickets, so a server
- * keeps nothing of a client that has gone. A client of ours resumes none.
+ * connection; no compression, no renegotiation. Sessions are resumed by tickets only (see
+ * tls_tickets.h). A client of ours resumes none.
  */
 #ifndef DUEQ_BASE_TLS_CONTEXT_H
 #define DUEQ_BASE_TLS_CONTEXT_H
@@ -26,10 +26,9 @@ struct tls_texts {
 struct ssl_ctx_st;
 
 struct tls_context {
-    struct ssl_ctx_st *ssl; /* connections that have begun with it hold it on their own */
-    int64_t end_s; /* the first end of a certificate in the chain, since 1970; 0: it has none */
-    unsigned char clients[32]; /* stands for the clients that it takes, */
-    unsigned char texts[32];   /* and this for all that it was made from */
+    struct ssl_ctx_st *ssl;  /* connections that have begun with it hold it on their own */
+    int64_t end_s;           /* the first end of a certificate in the chain, since 1970; 0: it has none */
+    unsigned char texts[32]; /* stands for all that it was made from */
 };
 
 /* A server's. NULL: `*blamed` is the part that is wrong, and `why` says how, for an operator.
@@ -46,9 +45,10 @@ void tls_context_free(struct tls_context *context);
 
 bool tls_context_is_of(const struct tls_context *context, const struct tls_texts *texts);
 
-/* Tickets of `from` are good in `to`, unless the two take other clients: a client that only the
- * old rule would take must not come back by a ticket. */
-void tls_context_keep_tickets(struct tls_context *to, const struct tls_context *from);
+struct x509_st;
+
+/* When a certificate ends, in seconds since 1970. */
+int64_t tls_end_of(const struct x509_st *certificate);
 
 /* The library's reason for the last failure, which is forgotten with that; never NULL. */
 const char *tls_take_reason(void);

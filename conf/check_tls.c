@@ -44,6 +44,12 @@ static char *read_part(struct conf_draft *d, enum conf_tls_side side, enum tls_p
     limits.is_regular = d->is_reload;
     if (*file && file_read(file, &limits, &text, &why))
         check_complain(d, conf_tls_files[side].keys[part], "%s: %s", file, buf_text(&why));
+    if (text.len && memchr(text.at, '\0', text.len)) {
+        check_complain(d, conf_tls_files[side].keys[part],
+                       "%s: has a byte of zero in it, so it is no text", file);
+        explicit_bzero(text.at, text.len);
+        text.len = 0;
+    }
     copy = bytes_copy(buf_bytes(&text));
     if (text.at)
         explicit_bzero(text.at, text.room);

@@ -84,7 +84,7 @@ LIBRARIES = {
                   "node/store/redis/wire/conn.c", "node/worker.c", "node/program.c", "itests/bench/**", *TEST_FILES],
     "openssl/**": ["ha/peer/conn.c", "ha/peer/tls.c", "ha/peer/tests/peer_tls_test.c",
                    "protocol/access/access.c", "node/queue/lease_checks.c",
-                   "base/tls_context.c", "protocol/conn/tls.c",
+                   "base/tls_context.c", "base/tls_tickets.c", "protocol/conn/tls.c",
                    "protocol/conn/handshake.c", "protocol/conn/tls_session.h",
                    "node/store/redis/wire/tls.c", "node/store/redis/wire/tests/tls_test.c",
                    "protocol/conn/tests/*", "base/tests/certificates.c", "itests/bench/load/*"],

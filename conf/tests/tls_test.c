@@ -126,6 +126,22 @@ static void the_files_must_fit_together(void **state)
                   "no start line\n");
 }
 
+/* What stands behind it would be cut off without a word. */
+static void a_byte_of_zero_is_refused(void **state)
+{
+    FILE *behind;
+
+    write_pair();
+    fixture_write("ca.pem", authority.certificate, 0644);
+    behind = fopen("ca.pem", "a");
+    assert_non_null(behind);
+    fputc('\0', behind);
+    fclose(behind);
+    expect_errors(GIVEN "tls.client_ca: ca.pem\n",
+                  "c.yaml:2:16: tls.client_ca: ca.pem: has a byte of zero in it, so it is no "
+                  "text\n");
+}
+
 static void a_chain_with_a_mistake_is_refused(void **state)
 {
     struct buf text = BUF_INIT;
@@ -254,6 +270,7 @@ int main(void)
         IN_DIRECTORY(what_cannot_be_read_is_named),
         IN_DIRECTORY(a_key_that_others_may_read_is_none),
         IN_DIRECTORY(the_files_must_fit_together),
+        IN_DIRECTORY(a_byte_of_zero_is_refused),
         IN_DIRECTORY(a_chain_with_a_mistake_is_refused),
         IN_DIRECTORY(a_short_key_is_too_weak),
         IN_DIRECTORY(a_reload_takes_the_files_where_their_names_are_the_same),

@@ -58,6 +58,17 @@ class Certificates:
                         self.directory / "ca.key", "-copy_extensions", "copy", "-days", "365",
                         "-out", self.server], input=request, check=True, capture_output=True)
 
+    def odd(self):
+        """A client's certificate that demands what nobody knows; its key is `client_key`."""
+        certificate = self.directory / "odd.pem"
+        request = subprocess.run(
+            ["openssl", "req", "-new", "-key", self.client_key, "-subj", "/CN=odd",
+             "-addext", "1.2.3.4=critical,ASN1:NULL"], check=True, capture_output=True).stdout
+        subprocess.run(["openssl", "x509", "-req", "-CA", self.ca, "-CAkey",
+                        self.directory / "ca.key", "-copy_extensions", "copy", "-out", certificate],
+                       input=request, check=True, capture_output=True)
+        return certificate
+
     def ended(self):
         """A client's certificate of yesterday, and its key."""
         return self._ended("ended", self.client_key), self.client_key

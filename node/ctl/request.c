@@ -264,9 +264,9 @@ static void add_reason(CURL *curl, CURLcode result, struct transfer *t)
  * taken. The node has read nothing of the request then. */
 static bool is_certificate_refused(const struct transfer *t)
 {
-    static const char *const alerts[] = {"certificate required", "bad certificate",
-                                         "unknown ca", "certificate expired",
-                                         "unsupported certificate"};
+    static const char *const alerts[] = {"certificate",       "unknown ca",
+                                         "access denied",     "decrypt error",
+                                         "handshake failure", "insufficient security"};
     const char *alert = strstr(t->why, " alert ");
 
     for (size_t i = 0; alert && i < sizeof(alerts) / sizeof(*alerts); i++)

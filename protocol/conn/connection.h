@@ -141,6 +141,7 @@ struct connection {
     bool is_said;      /* connection_end_output() was called, */
     bool is_shut;      /* and the client can see it */
     bool is_undecided; /* its first byte, which has not come, says whether it speaks TLS */
+    int64_t refused_mono_ms; /* since then, for it spoke plain where that is no use; else 0 */
     struct tls_session *tls; /* NULL: it does not */
     const char *reason;      /* of the end */
     char *peer;              /* peer.c's */

@@ -19,6 +19,9 @@
 
 #define TURN_US 2000 /* of handshakes in each turn of the loop, and the end of the last one */
 
+#define REFUSED_MS   1000 /* a client that speaks plain may go on for so long, unheard */
+#define SPEAKS_PLAIN "it speaks plain where TLS is required"
+
 #define RECORD_HEAD_BYTES 5
 #define HELLO_MAX_BYTES   16384 /* the library would make room for 131072 at the first word */
 
@@ -125,22 +128,32 @@ void connection_watch_tls_time(struct connection *c)
         connection_arm_sooner(c, c->kind->tls.limit_ms);
 }
 
+static int64_t time_left(const struct connection *c, int64_t since_mono_ms, int64_t limit_ms)
+{
+    int64_t left_ms = since_mono_ms + limit_ms - connection_now(c);
+
+    return left_ms > 0 ? left_ms : 0;
+}
+
 int64_t connection_time_for_tls(const struct connection *c)
 {
     bool has_to_begin = c->is_undecided && c->kind->tls.mode == TLS_REQUIRED;
     int64_t since_mono_ms = c->tls         ? c->tls->since_mono_ms
                             : has_to_begin ? c->progress_mono_ms
                                            : 0;
-    int64_t left_ms = since_mono_ms + c->kind->tls.limit_ms - connection_now(c);
 
+    if (c->refused_mono_ms)
+        return time_left(c, c->refused_mono_ms, REFUSED_MS);
     if (!since_mono_ms || !c->kind->tls.limit_ms)
         return INT64_MAX;
-    return left_ms > 0 ? left_ms : 0;
+    return time_left(c, since_mono_ms, c->kind->tls.limit_ms);
 }
 
 void connection_give_up_tls(struct connection *c)
 {
-    if (connection_is_shaking(c))
+    if (c->refused_mono_ms)
+        connection_close(c, SPEAKS_PLAIN);
+    else if (connection_is_shaking(c))
         connection_fail_tls(c, "it took too long (limits.request_time)");
     else
         connection_close(c, "a TLS record took too long to arrive (limits.request_time)");
@@ -155,17 +168,35 @@ static bool has_certificate(const struct tls_port *port)
 
 void connection_start_tls(struct connection *c)
 {
-    c->is_undecided = c->kind->tls.mode != TLS_OFF && has_certificate(&c->kind->tls);
-    if (c->is_undecided && c->kind->tls.mode == TLS_REQUIRED)
+    enum tls_mode mode = c->kind->tls.mode;
+
+    c->is_undecided =
+        mode == TLS_REQUIRED || (mode == TLS_OPTIONAL && has_certificate(&c->kind->tls));
+    if (mode == TLS_REQUIRED)
         connection_watch_tls_time(c);
 }
 
+/* It may have more to say, a request with its body, and its kernel would throw the refusal away
+ * if that met a closed socket. */
 static void refuse_plain(struct connection *c)
 {
     ++*c->kind->tls.failures;
     if (c->kind->tls.plain_refusal.len)
         connection_send(c, c->kind->tls.plain_refusal);
-    connection_wind_up(c, "it speaks plain where TLS is required");
+    connection_end_output(c);
+    if (c->state != CONNECTION_OPEN)
+        return;
+    c->refused_mono_ms = connection_now(c);
+    connection_arm_sooner(c, REFUSED_MS);
+}
+
+static void discard(struct connection *c)
+{
+    static char bytes[CONNECTION_READ_BYTES];
+    ssize_t n = recv(c->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+        connection_close(c, SPEAKS_PLAIN);
 }
 
 /* By the first byte; an end or an error is found by the next read. False: there is nothing to
@@ -181,18 +212,22 @@ static bool decide(struct connection *c)
     if (n == 1 && first == TYPE_HANDSHAKE && has_certificate(&c->kind->tls)) {
         c->tls = tls_session_new(c);
         connection_watch_tls_time(c);
-    } else if (n == 1 && c->kind->tls.mode == TLS_REQUIRED) {
-        refuse_plain(c);
-        return false;
+        return true;
     }
-    return true;
+    if (n != 1 || c->kind->tls.mode != TLS_REQUIRED)
+        return true;
+    if (has_certificate(&c->kind->tls))
+        refuse_plain(c);
+    else
+        connection_fail_tls(c, "it is required, and there is no certificate");
+    return false;
 }
 
 /* ---- the handshake, in its turn ---- */
 
 bool connection_is_shaking(const struct connection *c)
 {
-    return c->is_undecided || (c->tls && !c->tls->is_open);
+    return c->is_undecided || c->refused_mono_ms || (c->tls && !c->tls->is_open);
 }
 
 static struct tls_session *session_of(struct list *waiting)
@@ -226,9 +261,11 @@ void connection_shake(struct connection *c)
 {
     if (c->is_undecided && !decide(c))
         return;
-    if (!c->tls)
+    if (c->refused_mono_ms)
+        discard(c);
+    else if (!c->tls)
         connection_read(c);
-    else if (!awaits_hello(c->tls) || connection_must_write_first(c) || has_hello(c->tls))
+    else if (!awaits_hello(c->tls) || has_hello(c->tls))
         await_turn(c->tls);
 }
 
@@ -253,21 +290,8 @@ static void on_turn(struct timer *timer)
         timer_arm(&tls->loop->timers, timer, 0);
 }
 
-/* A ticket may outlive the certificate that it was given for. */
-static bool has_outlived_certificate(const struct tls_session *s)
-{
-    const X509 *peer = SSL_get0_peer_certificate(s->ssl);
-
-    return peer && SSL_session_reused(s->ssl) &&
-           X509_cmp_current_time(X509_get0_notAfter(peer)) < 0;
-}
-
 static enum tls_progress conclude(struct tls_session *s)
 {
-    if (has_outlived_certificate(s)) {
-        connection_fail_tls(s->connection, "its certificate has ended since it got its ticket");
-        return TLS_CLOSED;
-    }
     s->is_open = true;
     s->since_mono_ms = 0;
     ++*s->connection->kind->tls.handshakes;
@@ -283,17 +307,15 @@ enum tls_progress tls_session_shake(struct tls_session *s)
 {
     int result = SSL_do_handshake(s->ssl), error = SSL_get_error(s->ssl, result);
 
-    if (result != 1 && error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE) {
-        connection_fail_tls(s->connection, tls_take_reason());
+    if (result != 1 && error != SSL_ERROR_WANT_READ) {
+        const char *why = tls_take_reason();
+
+        connection_fail_tls(s->connection, s->blamed ? s->blamed : why);
         return TLS_CLOSED;
     }
     ERR_clear_error();
     if (result == 1)
         return conclude(s);
-    if (error == SSL_ERROR_WANT_WRITE) {
-        event_del(s->connection->readable);
-        connection_await_writable(s->connection);
-    }
     return TLS_MORE;
 }
 

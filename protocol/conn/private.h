@@ -127,7 +127,8 @@ bool connection_find_error(struct connection *c);
 /* At the beginning. */
 void connection_start_tls(struct connection *c);
 
-/* Nothing can be sent or received yet: what comes is for connection_shake(), from the loop. */
+/* Nothing can be sent or received yet, or any more: what comes is for connection_shake(), from
+ * the loop. */
 bool connection_is_shaking(const struct connection *c);
 void connection_shake(struct connection *c);
 
@@ -144,9 +145,6 @@ void connection_give_up_tls(struct connection *c);
 /* For good, before the descriptor is closed; says goodbye where that is possible. */
 void connection_fini_tls(struct connection *c);
 
-/* The handshake has to write before it can read on: connection_read() gives it nothing new. */
-bool connection_must_write_first(const struct connection *c);
-
 /* A part of a record is in the session. */
 bool connection_is_within_record(const struct connection *c);
 
@@ -161,6 +159,10 @@ enum tls_progress {
  * most `wire.len` and a record. */
 enum tls_progress connection_take_tls(struct connection *c, struct bytes wire, char *to,
                                       size_t room, size_t *len);
+
+/* Writes what the kernel had no room for. False: there is none still, and on_writable comes; or
+ * the connection is closed. */
+bool connection_flush_tls(struct connection *c);
 
 /* Writes as send() does, with its errno. */
 ssize_t connection_write_tls(struct connection *c, struct bytes bytes);

@@ -207,25 +207,16 @@ static void find_end(struct connection *c)
         end_input(c);
 }
 
-/* The bytes, 0 at the end of the input, or -1 and its reason. */
-static ssize_t receive(struct connection *c, char *to, size_t room)
-{
-    if (!connection_must_write_first(c))
-        return recv(c->fd, to, room, MSG_DONTWAIT);
-    errno = EAGAIN;
-    return -1;
-}
-
 void connection_read(struct connection *c)
 {
     /* One for all: it is empty again before the next event. */
     static char chunk[CONNECTION_READ_BYTES];
     size_t most = c->read_max_bytes < sizeof(chunk) ? c->read_max_bytes : sizeof(chunk);
-    ssize_t n = receive(c, chunk, most);
+    ssize_t n = recv(c->fd, chunk, most, MSG_DONTWAIT);
 
     if (n < 0 && errno != EAGAIN && errno != EINTR)
         lose(c);
-    if (n < 0 && !connection_is_shaking(c))
+    if (n < 0)
         return;
     connection_ask_for_ack(c);
     if (c->state != CONNECTION_OPEN)
@@ -233,7 +224,7 @@ void connection_read(struct connection *c)
     if (n == 0)
         find_end(c);
     else if (c->tls)
-        take_encrypted(c, bytes_of(chunk, n > 0 ? (size_t)n : 0));
+        take_encrypted(c, bytes_of(chunk, (size_t)n));
     else
         take_input(c, bytes_of(chunk, (size_t)n));
 }

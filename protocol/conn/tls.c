@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/tls_context.h"
+#include "base/tls_tickets.h"
 #include "protocol/conn/private.h"
 #include "protocol/conn/tls_session.h"
 
@@ -24,8 +25,11 @@
 
 #define MARKS_LOOK 64 /* so many records unacknowledged: the kernel is asked which are not */
 
+#define NAME_CHARS_MAX 200 /* of a certificate's, in the log */
+
 #define DAY_MS INT64_C(86400000)
 #define DAY_S  INT64_C(86400)
+#define KEY_MS (INT64_C(1000) * TLS_TICKET_S)
 
 /* The end of a record, in both counts. */
 struct mark {
@@ -50,20 +54,48 @@ static int wire_read(BIO *bio, char *to, int room)
     return (int)n;
 }
 
-static int wire_write(BIO *bio, const char *at, int len)
+/* How much the kernel takes; -1, and errno. */
+static ssize_t send_some(struct tls_session *s, struct bytes bytes)
 {
-    struct tls_session *s = BIO_get_data(bio);
     ssize_t n;
 
-    BIO_clear_retry_flags(bio);
     do {
-        n = send(s->connection->fd, at, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT);
+        n = send(s->connection->fd, bytes.at, bytes.len, MSG_NOSIGNAL | MSG_DONTWAIT);
     } while (n < 0 && errno == EINTR);
     if (n > 0)
         s->wire_bytes += (uint64_t)n;
-    else if (n < 0 && errno == EAGAIN)
-        BIO_set_retry_write(bio);
-    return (int)n;
+    return n;
+}
+
+/* False, and errno: some is left. */
+static bool send_unsent(struct tls_session *s)
+{
+    while (s->unsent.len) {
+        ssize_t n = send_some(s, buf_bytes(&s->unsent));
+
+        if (n < 0)
+            return false;
+        buf_drop(&s->unsent, (size_t)n);
+    }
+    buf_fini(&s->unsent);
+    return true;
+}
+
+/* The library never has to wait: while it does, it can read nothing that it would have to
+ * answer, as a wish for new keys. At most a record waits here, or a part of the handshake. */
+static int wire_write(BIO *bio, const char *at, int len)
+{
+    struct tls_session *s = BIO_get_data(bio);
+    ssize_t n = 0;
+
+    BIO_clear_retry_flags(bio);
+    if (s->unsent.len == 0)
+        n = send_some(s, bytes_of(at, (size_t)len));
+    if (n < 0 && errno != EAGAIN)
+        return -1;
+    n = n < 0 ? 0 : n;
+    buf_add_bytes(&s->unsent, bytes_of(at + n, (size_t)(len - n)));
+    return len;
 }
 
 static long wire_control(BIO *bio, int what, long number, void *arg)
@@ -84,6 +116,7 @@ static BIO_METHOD *new_wire(void)
 /* ---- the node's ---- */
 
 static void on_daily(struct timer *timer);
+static void on_key_time(struct timer *timer);
 
 struct tls *tls_new(struct loop *loop)
 {
@@ -91,8 +124,10 @@ struct tls *tls_new(struct loop *loop)
 
     tls->loop = loop;
     tls->wire = new_wire();
+    tls->tickets = tls_tickets_new();
     tls_init_handshakes(tls);
     timer_init(&tls->daily, on_daily);
+    timer_init(&tls->key, on_key_time);
     return tls;
 }
 
@@ -102,7 +137,9 @@ void tls_free(struct tls *tls)
         return;
     tls_fini_handshakes(tls);
     timer_disarm(&tls->loop->timers, &tls->daily);
+    timer_disarm(&tls->loop->timers, &tls->key);
     tls_context_free(tls->context);
+    tls_tickets_free(tls->tickets);
     BIO_meth_free(tls->wire);
     free(tls);
 }
@@ -138,6 +175,14 @@ static void on_daily(struct timer *timer)
 
     tell_end(tls, false);
     timer_arm(&tls->loop->timers, timer, DAY_MS);
+}
+
+static void on_key_time(struct timer *timer)
+{
+    struct tls *tls = CONTAINER_OF(timer, struct tls, key);
+
+    tls_tickets_change_key(tls->tickets);
+    timer_arm(&tls->loop->timers, timer, KEY_MS);
 }
 
 static int choose_application(SSL *ssl, const unsigned char **chosen, unsigned char *chosen_len,
@@ -184,8 +229,7 @@ static void use(struct tls *tls, struct tls_context *context)
     if (context) {
         SSL_CTX_set_msg_callback(context->ssl, note_message);
         SSL_CTX_set_alpn_select_cb(context->ssl, choose_application, NULL);
-        if (tls->context)
-            tls_context_keep_tickets(context, tls->context);
+        tls_tickets_serve(tls->tickets, context);
     }
     tls_context_free(tls->context);
     tls->context = context;
@@ -194,6 +238,8 @@ static void use(struct tls *tls, struct tls_context *context)
         return;
     tell_end(tls, true);
     timer_arm(&tls->loop->timers, &tls->daily, DAY_MS);
+    if (!timer_is_armed(&tls->key))
+        timer_arm(&tls->loop->timers, &tls->key, KEY_MS);
 }
 
 void tls_load(struct tls *tls, const struct tls_texts *texts)
@@ -208,10 +254,61 @@ void tls_load(struct tls *tls, const struct tls_texts *texts)
     if (is_wanted)
         context = tls_context_new(texts, &blamed, &why);
     if (is_wanted && !context)
-        LOG_ERROR("tls", "the certificate cannot be used: %s", buf_text(&why));
+        LOG_ERROR("tls", "the certificate cannot be used, %s: %s",
+                  tls->context ? "so the one before stays"
+                               : "and where TLS is required everybody is refused",
+                  buf_text(&why));
     else
         use(tls, context);
     buf_fini(&why);
+}
+
+/* ---- names in certificates ---- */
+
+/* The caller's; NULL: it has none that could be printed. */
+static char *print_name(const X509_NAME *name)
+{
+    BIO *text = must(BIO_new(BIO_s_mem()));
+    char *at, *copy = NULL;
+    long len;
+
+    if (X509_NAME_print_ex(text, name, 0, XN_FLAG_RFC2253) > 0) {
+        len = BIO_get_mem_data(text, &at);
+        copy = bytes_copy(bytes_of(at, (size_t)len));
+    }
+    BIO_free(text);
+    return copy;
+}
+
+static void add_name(struct buf *to, const X509_NAME *name)
+{
+    char *text = print_name(name);
+
+    buf_printf(to, "%.*s", NAME_CHARS_MAX, text ? text : "?");
+    free(text);
+}
+
+static void blame(struct tls_session *s, int error, const X509 *one)
+{
+    struct buf text = BUF_INIT;
+
+    buf_printf(&text, "%s: ", X509_verify_cert_error_string(error));
+    add_name(&text, X509_get_subject_name(one));
+    buf_add_text(&text, ", issued by ");
+    add_name(&text, X509_get_issuer_name(one));
+    s->blamed = bytes_copy(buf_bytes(&text));
+    buf_fini(&text);
+}
+
+static int note_certificate(int is_good, X509_STORE_CTX *chain)
+{
+    const SSL *ssl = X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx());
+    struct tls_session *s = SSL_get_app_data(ssl);
+    const X509 *one = X509_STORE_CTX_get_current_cert(chain);
+
+    if (!is_good && one && !s->blamed)
+        blame(s, X509_STORE_CTX_get_error(chain), one);
+    return is_good;
 }
 
 /* ---- a session's beginning and end ---- */
@@ -239,6 +336,7 @@ bool tls_session_begin(struct tls_session *s)
     SSL_set_bio(s->ssl, wire, wire);
     SSL_set_app_data(s->ssl, s);
     SSL_set_accept_state(s->ssl);
+    SSL_set_verify(s->ssl, SSL_get_verify_mode(s->ssl), note_certificate);
     return true;
 }
 
@@ -250,16 +348,14 @@ static bool is_mute(const struct tls_session *s)
 bool connection_end_tls(struct connection *c)
 {
     struct tls_session *s = c->tls;
-    bool is_waiting;
-    int result;
 
     if (!s || is_mute(s))
         return true;
     ERR_clear_error();
-    result = SSL_shutdown(s->ssl);
-    is_waiting = result < 0 && SSL_get_error(s->ssl, result) == SSL_ERROR_WANT_WRITE;
+    if (!(SSL_get_shutdown(s->ssl) & SSL_SENT_SHUTDOWN))
+        (void)SSL_shutdown(s->ssl);
     ERR_clear_error();
-    return !is_waiting;
+    return send_unsent(s) || errno != EAGAIN;
 }
 
 void connection_fini_tls(struct connection *c)
@@ -272,9 +368,10 @@ void connection_fini_tls(struct connection *c)
     c->tls = NULL;
     list_remove(&s->waiting);
     SSL_free(s->ssl);
-    buf_fini(&s->kept);
+    buf_fini(&s->unsent);
     stream_fini(&s->marks);
     free(s->subject);
+    free(s->blamed);
     free(s);
 }
 
@@ -338,59 +435,27 @@ static enum tls_progress decrypt(struct tls_session *s, char *to, size_t room, s
     return break_off(s);
 }
 
-/* What a handshake has not used is for later: it must write first. */
-static void keep_unused(struct tls_session *s, bool is_from_kept)
-{
-    if (is_from_kept)
-        buf_drop(&s->kept, s->kept.len - s->arrived.len);
-    else if (s->arrived.len)
-        buf_add_bytes(&s->kept, s->arrived);
-    if (s->is_open || s->kept.len == 0)
-        buf_fini(&s->kept);
-}
-
-bool connection_must_write_first(const struct connection *c)
-{
-    return c->tls && c->tls->kept.len > 0;
-}
-
 enum tls_progress connection_take_tls(struct connection *c, struct bytes wire, char *to,
                                       size_t room, size_t *len)
 {
     struct tls_session *s = c->tls;
-    bool has_kept = s->kept.len > 0;
     enum tls_progress progress = TLS_MORE;
 
     *len = 0;
-    if (has_kept)
-        buf_add_bytes(&s->kept, wire);
-    s->arrived = has_kept ? buf_bytes(&s->kept) : wire;
+    s->arrived = wire;
     if (!s->is_open)
         progress = tls_session_shake(s);
     if (progress == TLS_CLOSED)
         return progress; /* and the session is gone */
     if (s->is_open)
         progress = decrypt(s, to, room, len);
-    keep_unused(s, has_kept);
     s->arrived = BYTES("");
+    if (s->unsent.len)
+        connection_await_writable(c);
     return progress;
 }
 
 /* ---- the client's certificate ---- */
-
-static char *print_subject(const X509 *certificate)
-{
-    BIO *text = must(BIO_new(BIO_s_mem()));
-    char *at, *copy = NULL;
-    long len;
-
-    if (X509_NAME_print_ex(text, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253) > 0) {
-        len = BIO_get_mem_data(text, &at);
-        copy = bytes_copy(bytes_of(at, (size_t)len));
-    }
-    BIO_free(text);
-    return copy;
-}
 
 const char *connection_subject(struct connection *c)
 {
@@ -398,7 +463,7 @@ const char *connection_subject(struct connection *c)
     const X509 *peer = s && s->is_open ? SSL_get0_peer_certificate(s->ssl) : NULL;
 
     if (peer && !s->subject && SSL_get_verify_result(s->ssl) == X509_V_OK)
-        s->subject = print_subject(peer);
+        s->subject = print_name(X509_get_subject_name(peer));
     return s ? s->subject : NULL;
 }
 
@@ -431,11 +496,27 @@ static void mark_end(struct tls_session *s, size_t plain_bytes)
     int waiting = 0;
 
     s->plain_bytes += plain_bytes;
-    mark = (struct mark){.plain_bytes = s->plain_bytes, .wire_bytes = s->wire_bytes};
+    mark = (struct mark){.plain_bytes = s->plain_bytes,
+                         .wire_bytes = s->wire_bytes + s->unsent.len};
     stream_add(&s->marks, bytes_of((const char *)&mark, sizeof(mark)));
     if (stream_len(&s->marks) % (MARKS_LOOK * sizeof(mark)) == 0 &&
         ioctl(s->connection->fd, SIOCOUTQ, &waiting) == 0)
         (void)connection_acked_by_tls(s->connection, (uint64_t)waiting);
+}
+
+bool connection_flush_tls(struct connection *c)
+{
+    if (!c->tls || send_unsent(c->tls))
+        return true;
+    if (errno == EAGAIN) {
+        connection_await_writable(c);
+        return false;
+    }
+    c->is_lost = true;
+    if (connection_is_shaking(c))
+        connection_fail_tls(c, "the connection was lost");
+    connection_close(c, "the connection was lost");
+    return false;
 }
 
 /* A record that the kernel takes only a part of stays in the session: the bytes of that record
@@ -443,20 +524,27 @@ static void mark_end(struct tls_session *s, size_t plain_bytes)
 ssize_t connection_write_tls(struct connection *c, struct bytes bytes)
 {
     struct tls_session *s = c->tls;
-    size_t done = 0, n;
+    size_t done, n;
+    bool is_good = true;
 
+    if (!send_unsent(s))
+        return -1;
+    done = s->owed_bytes;
+    s->owed_bytes = 0;
     ERR_clear_error();
-    while (done < bytes.len) {
+    while (is_good && done < bytes.len && s->unsent.len == 0) {
         size_t len = bytes.len - done;
 
-        if (SSL_write_ex(s->ssl, bytes.at + done,
-                         len < RECORD_MAX_BYTES ? len : RECORD_MAX_BYTES, &n) != 1) {
-            errno = SSL_get_error(s->ssl, 0) == SSL_ERROR_WANT_WRITE ? EAGAIN : EPROTO;
-            ERR_clear_error();
-            return done ? (ssize_t)done : -1;
-        }
-        mark_end(s, n);
-        done += n;
+        is_good = SSL_write_ex(s->ssl, bytes.at + done,
+                               len < RECORD_MAX_BYTES ? len : RECORD_MAX_BYTES, &n) == 1;
+        if (is_good)
+            mark_end(s, n);
+        if (is_good && s->unsent.len)
+            s->owed_bytes = n;
+        else if (is_good)
+            done += n;
     }
-    return (ssize_t)done;
+    ERR_clear_error();
+    errno = is_good ? EAGAIN : EPROTO;
+    return done || bytes.len == 0 ? (ssize_t)done : -1;
 }

@@ -11,16 +11,19 @@
 #include "protocol/conn/private.h"
 
 struct tls_context;
+struct tls_tickets;
 
 #define RECORD_MAX_BYTES 16384 /* of what a record carries */
 
 struct tls {
     struct loop *loop;
     struct tls_context *context; /* NULL: there is no certificate */
+    struct tls_tickets *tickets;
     BIO_METHOD *wire;
     struct list waiting; /* sessions with a step of their handshake to do, the oldest first */
     struct timer turn;   /* while there are any */
     struct timer daily;
+    struct timer key; /* of the tickets: when it is to change */
 };
 
 struct tls_session {
@@ -34,12 +37,14 @@ struct tls_session {
     int64_t asides_mono_ms; /* then */
     int64_t since_mono_ms;  /* when the handshake, or the record that is not complete, began */
     struct bytes arrived;   /* from the wire, during a call */
-    struct buf kept;        /* of that, while the handshake has to write first */
+    struct buf unsent;      /* encrypted, and not taken by the kernel yet */
+    size_t owed_bytes;      /* of the record that ends there, counted as not written yet */
     uint64_t wire_bytes;    /* that the kernel has taken, */
-    uint64_t plain_bytes;   /* what they carry in complete records, */
+    uint64_t plain_bytes;   /* what all records carry, */
     uint64_t acked_bytes;   /* and of that: acknowledged, as last asked */
     struct stream marks;    /* struct mark, of records not acknowledged */
     char *subject;
+    char *blamed; /* the first certificate that was not good, and why; NULL: none */
 };
 
 /* ---- tls.c ---- */

@@ -327,10 +327,8 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
     struct connection *c = arg;
 
     loop_touch(c->kind->loop);
-    if (connection_is_shaking(c)) {
-        connection_shake(c);
+    if (!connection_flush_tls(c))
         return;
-    }
     if (stream_len(&c->output))
         write_kept(c);
     else

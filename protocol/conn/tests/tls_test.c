@@ -14,12 +14,15 @@
 #include <sys/socket.h>
 
 #include <event2/event.h>
+#include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 
-#include "protocol/conn/private.h"
+#include "base/log.h"
+#include "base/tls_tickets.h"
 #include "protocol/conn/tests/ahead.h"
 #include "protocol/conn/tests/tls_peer.h"
+#include "protocol/conn/tls_session.h"
 
 #define LIMIT_MS    1000
 #define PATIENCE_MS 10000
@@ -30,6 +33,7 @@ struct fixture {
     struct connection_kind kind;
     uint64_t handshakes, failures, shed;
     bool is_mute;
+    int version; /* that clients speak who meet it; 0: the newest */
     struct buf heard;
 };
 
@@ -279,10 +283,12 @@ static void plain_is_refused_in_words_where_tls_is_required(void **state)
 
     join_plain(&p, f);
     say_raw(&p, "GET / HTTP/1.1\r\n\r\n", 18);
-    AWAIT(f, p.is_closed);
+    AWAIT(f, p.connection.refused_mono_ms);
     assert_int_equal(recv(p.fd, heard, sizeof(heard), MSG_WAITALL), 9);
     assert_string_equal(heard, "speak TLS");
     assert_int_equal(recv(p.fd, heard, sizeof(heard), 0), 0); /* without a reset */
+    shutdown(p.fd, SHUT_WR);
+    AWAIT(f, p.is_closed);
     assert_int_equal(f->heard.len, 0);
     assert_int_equal(f->failures, 1);
     close(p.fd);
@@ -307,18 +313,85 @@ static void a_client_that_says_nothing_may_do_so_unless_tls_is_required(void **s
     assert_int_equal(f->failures, 1);
 }
 
-static void a_port_without_a_certificate_speaks_plain(void **state)
+/* What it has to say is too much for the kernels in between. */
+static void plain_is_heard_out_before_it_is_refused(void **state)
 {
-    static const struct tls_texts none = {.pem = {"", "", ""}};
+    static char body[1 << 20];
+    struct fixture *f = *state;
+    struct pair p;
+    char heard[16] = "";
+    size_t said = 0;
+
+    join_plain(&p, f);
+    while (said < sizeof(body)) {
+        ssize_t n = send(p.fd, body, sizeof(body) - said, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        assert_true(n > 0 || errno == EAGAIN);
+        said += n > 0 ? (size_t)n : 0;
+        turn(f);
+    }
+    assert_int_equal(recv(p.fd, heard, sizeof(heard), MSG_WAITALL), 9);
+    assert_string_equal(heard, "speak TLS");
+    assert_false(p.is_closed);
+    shutdown(p.fd, SHUT_WR);
+    AWAIT(f, p.is_closed);
+    assert_int_equal(f->heard.len, 0);
+    close(p.fd);
+}
+
+static void plain_is_not_heard_for_ever(void **state)
+{
     struct fixture *f = *state;
     struct pair p;
 
+    join_plain(&p, f);
+    say_raw(&p, "plain", 5);
+    AWAIT(f, p.connection.refused_mono_ms);
+    pass(f, 999);
+    say_raw(&p, "plain", 5);
+    turn(f);
+    assert_false(p.is_closed);
+    pass(f, 1);
+    expect_closed(&p);
+    assert_int_equal(f->failures, 1);
+}
+
+static void take_certificate_away(struct fixture *f)
+{
+    static const struct tls_texts none = {.pem = {"", "", ""}};
+
     tls_load(f->kind.tls.tls, &none);
     assert_int_equal(tls_end_s(f->kind.tls.tls), 0);
+}
+
+static void without_a_certificate_optional_is_plain(void **state)
+{
+    struct fixture *f = *state;
+    struct pair p;
+
+    f->kind.tls.mode = TLS_OPTIONAL;
+    take_certificate_away(f);
     join_plain(&p, f);
     say_raw(&p, "plain", 5);
     AWAIT(f, f->heard.len == 5);
     leave(&p);
+}
+
+/* Nothing that should be encrypted goes over the wire because a certificate cannot be used. */
+static void without_a_certificate_required_is_closed(void **state)
+{
+    struct fixture *f = *state;
+    struct pair plain, tls;
+
+    take_certificate_away(f);
+    join_plain(&plain, f);
+    say_raw(&plain, "plain", 5);
+    expect_closed(&plain);
+    join(&tls, f);
+    assert_false(tls_peer_is_open(tls.peer)); /* its hello has been sent */
+    expect_closed(&tls);
+    assert_int_equal(f->heard.len, 0);
+    assert_int_equal(f->failures, 2);
 }
 
 /* The certificate is taken away between the two halves of a hello. */
@@ -596,8 +669,8 @@ static void many_replies_that_nobody_awaits_are_acknowledged_later(void **state)
 }
 
 /* The client's last word of the handshake brings its first request along, and the kernel has no
- * room for the ticket that comes in between. */
-static void a_handshake_that_has_to_write_loses_no_input(void **state)
+ * room for the ticket that comes in between, nor for the reply. */
+static void a_handshake_need_not_wait_for_room_in_the_kernel(void **state)
 {
     static char much[65536];
     struct fixture *f = *state;
@@ -608,12 +681,10 @@ static void a_handshake_that_has_to_write_loses_no_input(void **state)
     assert_int_equal(tls_peer_write(p.peer, "request", 7), 7);
     while (send(p.connection.fd, much, sizeof(much), MSG_DONTWAIT) > 0)
         ;
-    for (unsigned i = 0; i < 10; i++)
-        turn(f);
-    assert_true(connection_must_write_first(&p.connection));
-    assert_int_equal(f->heard.len, 0);
-    f->is_mute = true;
-    AWAIT(f, ((void)!recv(p.fd, much, sizeof(much), MSG_DONTWAIT), f->heard.len == 7));
+    AWAIT(f, f->heard.len == 7);
+    assert_true(stream_len(&p.connection.output) > 0);
+    AWAIT(f, ((void)!recv(p.fd, much, sizeof(much), MSG_DONTWAIT),
+              stream_len(&p.connection.output) == 0));
     leave(&p);
 }
 
@@ -630,6 +701,42 @@ static void new_keys_may_be_asked_for_at_any_time(void **state)
         echo(&p, "and once more");
     }
     assert_int_equal(f->failures, 0);
+    leave(&p);
+}
+
+/* The kernel takes little of what the client does not read. */
+static void narrow(const struct pair *p)
+{
+    int small = 4096;
+
+    setsockopt(p->connection.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+    setsockopt(p->fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+}
+
+/* The answer to that has to wait, for a record is half with the kernel. */
+static void new_keys_may_be_asked_for_before_a_reply_is_read(void **state)
+{
+    static char much[1 << 20];
+    struct fixture *f = *state;
+    struct pair p;
+
+    fill(much, sizeof(much));
+    join(&p, f);
+    open_pair(&p);
+    f->is_mute = true;
+    narrow(&p);
+    connection_send(&p.connection, bytes_of(much, sizeof(much)));
+    assert_true(stream_len(&p.connection.output) > 0);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(SSL_key_update(tls_peer_library(p.peer), SSL_KEY_UPDATE_REQUESTED), 1);
+        say(&p, "request", 7);
+        turn(f);
+    }
+    assert_false(p.is_closed);
+    expect(&p, much, sizeof(much));
+    AWAIT(f, f->heard.len == 21);
+    f->is_mute = false;
+    echo(&p, "still here");
     leave(&p);
 }
 
@@ -775,11 +882,14 @@ static void show(struct pair *p, const struct pem *pem)
 {
     BIO *text = must(BIO_new_mem_buf(pem->certificate, -1)),
         *key_text = must(BIO_new_mem_buf(pem->key, -1));
-    X509 *certificate = must(PEM_read_bio_X509(text, NULL, NULL, NULL));
+    X509 *certificate = must(PEM_read_bio_X509(text, NULL, NULL, NULL)), *next;
     EVP_PKEY *key = must(PEM_read_bio_PrivateKey(key_text, NULL, NULL, NULL));
 
     assert_int_equal(SSL_use_certificate(tls_peer_library(p->peer), certificate), 1);
     assert_int_equal(SSL_use_PrivateKey(tls_peer_library(p->peer), key), 1);
+    while ((next = PEM_read_bio_X509(text, NULL, NULL, NULL)))
+        assert_int_equal(SSL_add0_chain_cert(tls_peer_library(p->peer), next), 1);
+    ERR_clear_error();
     X509_free(certificate);
     EVP_PKEY_free(key);
     BIO_free(text);
@@ -799,6 +909,53 @@ static void a_client_is_known_by_its_certificate(void **state)
     assert_string_equal(connection_subject(&p.connection), "CN=client\\, \\\"one\\\",O=dueq");
     leave(&p);
     assert_null(connection_subject(&p.connection));
+}
+
+/* An authority under another one, and a client that it vouches for: the last one shows the
+ * first as well, as clients do. */
+struct family {
+    struct pem authority, client, chain;
+};
+
+static struct family family_make(int64_t ends_s)
+{
+    struct buf both = BUF_INIT;
+    struct family made = {
+        .authority = pem_make(&(struct pem_wish){.name = "department",
+                                                 .by = &tls_peer_certificates()->authority,
+                                                 .is_authority = true,
+                                                 .ends_s = ends_s})};
+
+    made.client = pem_make(&(struct pem_wish){.name = "member", .by = &made.authority});
+    buf_printf(&both, "%s%s", made.client.certificate, made.authority.certificate);
+    made.chain =
+        (struct pem){.certificate = bytes_copy(buf_bytes(&both)), .key = made.client.key};
+    buf_fini(&both);
+    return made;
+}
+
+static void family_free(struct family *family)
+{
+    pem_free(&family->authority);
+    free(family->chain.certificate);
+    pem_free(&family->client);
+}
+
+static void an_authority_is_trusted_whoever_stands_behind_it(void **state)
+{
+    struct fixture *f = *state;
+    struct tls_texts texts = tls_peer_texts(true);
+    struct family family = family_make(0);
+    struct pair p;
+
+    texts.pem[TLS_CA] = family.authority.certificate;
+    tls_load(f->kind.tls.tls, &texts);
+    join(&p, f);
+    show(&p, &family.client);
+    open_pair(&p);
+    echo(&p, "x"); /* the client's side is open before it is judged */
+    leave(&p);
+    family_free(&family);
 }
 
 static void expect_refused(struct fixture *f, const struct pem *pem)
@@ -834,6 +991,45 @@ static void wrong_certificates_are_refused(void **state)
     pem_free(&foreign);
 }
 
+/* What the log says meanwhile; the caller's. */
+static char *hear_log(struct fixture *f, const struct pem *pem)
+{
+    struct log_options options = {.level = LEVEL_DEBUG};
+    char path[] = "/tmp/tls_test.XXXXXX", *text = must(calloc(1, 65536));
+    int fd = mkstemp(path);
+
+    options.file = path;
+    assert_int_equal(log_configure(&options), STATUS_OK);
+    expect_refused(f, pem);
+    options = (struct log_options){.level = LEVEL_INFO};
+    assert_int_equal(log_configure(&options), STATUS_OK);
+    assert_true(read(fd, text, 65535) > 0);
+    unlink(path);
+    close(fd);
+    return text;
+}
+
+static void the_log_says_which_certificate_was_refused_and_why(void **state)
+{
+    struct fixture *f = *state;
+    struct family ended = family_make(-1);
+    char *log;
+
+    ask_for_certificates(f);
+    log = hear_log(f, &ended.chain);
+    assert_non_null(strstr(log, "no TLS: certificate has expired: CN=department,O=dueq, issued "
+                                "by CN=authority,O=dueq\n"));
+    free(log);
+    log = hear_log(f, &ended.client);
+    assert_non_null(strstr(log, "no TLS: unable to get local issuer certificate: CN=member,"
+                                "O=dueq, issued by CN=department,O=dueq\n"));
+    free(log);
+    log = hear_log(f, NULL);
+    assert_non_null(strstr(log, "no TLS: peer did not return a certificate\n"));
+    free(log);
+    family_free(&ended);
+}
+
 static void without_being_asked_nobody_is_known(void **state)
 {
     struct fixture *f = *state;
@@ -854,6 +1050,8 @@ static SSL_SESSION *meet(struct fixture *f, SSL_SESSION *ticket, const struct pe
     struct pair p;
 
     join(&p, f);
+    if (f->version)
+        assert_int_equal(SSL_set_max_proto_version(tls_peer_library(p.peer), f->version), 1);
     if (client)
         show(&p, client);
     if (ticket)
@@ -957,6 +1155,62 @@ static void a_ticket_does_not_outlive_its_clients_certificate(void **state)
     expect_closed(&p);
 }
 
+/* Nor a ticket that was got by a ticket; and who has another certificate by then may come in.
+ */
+static void a_ticket_does_not_outlive_an_authority(void **state)
+{
+    struct fixture *f = *state;
+    struct family brief = family_make(2);
+    int64_t end_ms = clock_wall_ms() + 2000;
+    bool is_resumed;
+    SSL_SESSION *ticket;
+    struct pair p;
+
+    ask_for_certificates(f);
+    ticket = meet(f, NULL, &brief.chain, &is_resumed);
+    ticket = meet(f, ticket, &brief.chain, &is_resumed);
+    assert_true(is_resumed);
+    while (clock_wall_ms() <= end_ms + 1000)
+        usleep(10000);
+    join(&p, f);
+    show(&p, &brief.chain);
+    SSL_SESSION_up_ref(ticket);
+    assert_int_equal(SSL_set_session(tls_peer_library(p.peer), ticket), 1);
+    while (!p.is_closed) {
+        (void)tls_peer_is_open(p.peer);
+        turn(f);
+    }
+    expect_closed(&p);
+    SSL_SESSION_free(ticket);
+    assert_int_equal(f->failures, 1);
+    ticket = meet(f, ticket, &tls_peer_certificates()->client, &is_resumed);
+    assert_false(is_resumed);
+    SSL_SESSION_free(ticket);
+    family_free(&brief);
+}
+
+/* Each ticket is good for its life at least, and for two at most. */
+static void a_ticket_dies_with_its_key(void **state)
+{
+    struct fixture *f = *state;
+    bool is_resumed;
+    SSL_SESSION *old, *newer;
+
+    for (unsigned version = TLS1_2_VERSION; version <= TLS1_3_VERSION; version++) {
+        f->version = (int)version;
+        old = meet(f, NULL, NULL, &is_resumed);
+        pass(f, 1000 * TLS_TICKET_S);
+        SSL_SESSION_up_ref(old);
+        newer = meet(f, old, NULL, &is_resumed);
+        assert_true(is_resumed);
+        pass(f, 1000 * TLS_TICKET_S);
+        SSL_SESSION_free(meet(f, old, NULL, &is_resumed));
+        assert_false(is_resumed);
+        SSL_SESSION_free(meet(f, newer, NULL, &is_resumed));
+        assert_true(is_resumed);
+    }
+}
+
 static char *name_of_server(struct pair *p)
 {
     X509 *certificate = SSL_get1_peer_certificate(tls_peer_library(p->peer));
@@ -1050,7 +1304,10 @@ int main(void)
         tls_test(both_are_served_where_tls_is_optional),
         tls_test(plain_is_refused_in_words_where_tls_is_required),
         tls_test(a_client_that_says_nothing_may_do_so_unless_tls_is_required),
-        tls_test(a_port_without_a_certificate_speaks_plain),
+        tls_test(plain_is_heard_out_before_it_is_refused),
+        tls_test(plain_is_not_heard_for_ever),
+        tls_test(without_a_certificate_optional_is_plain),
+        tls_test(without_a_certificate_required_is_closed),
         tls_test(a_client_that_comes_too_late_for_the_certificate_is_closed),
         tls_test(a_hello_in_pieces_waits_in_the_kernel),
         tls_test(a_client_that_leaves_within_its_hello_is_noticed),
@@ -1063,8 +1320,9 @@ int main(void)
         tls_test(much_goes_both_ways),
         tls_test(replies_are_acknowledged_to_the_byte),
         tls_test(many_replies_that_nobody_awaits_are_acknowledged_later),
-        tls_test(a_handshake_that_has_to_write_loses_no_input),
+        tls_test(a_handshake_need_not_wait_for_room_in_the_kernel),
         tls_test(new_keys_may_be_asked_for_at_any_time),
+        tls_test(new_keys_may_be_asked_for_before_a_reply_is_read),
         tls_test(who_asks_for_new_keys_all_the_time_is_cut_off),
         tls_test(who_asks_for_them_from_time_to_time_is_not),
         tls_test(a_client_of_1_2_cannot_shake_hands_again),
@@ -1074,12 +1332,16 @@ int main(void)
         tls_test(a_connection_that_is_closed_says_goodbye),
         tls_test(who_is_told_something_within_the_handshake_is_closed),
         tls_test(a_client_is_known_by_its_certificate),
+        tls_test(an_authority_is_trusted_whoever_stands_behind_it),
         tls_test(wrong_certificates_are_refused),
+        tls_test(the_log_says_which_certificate_was_refused_and_why),
         tls_test(without_being_asked_nobody_is_known),
         tls_test(a_client_that_comes_back_need_not_begin_anew),
         tls_test(tickets_outlive_a_certificate),
         tls_test(tickets_end_when_other_clients_are_asked_for),
         tls_test(a_ticket_does_not_outlive_its_clients_certificate),
+        tls_test(a_ticket_does_not_outlive_an_authority),
+        tls_test(a_ticket_dies_with_its_key),
         tls_test(a_new_certificate_is_for_new_connections),
         tls_test(bad_texts_leave_the_old_ones),
         tls_test(the_application_is_agreed_on_where_it_is_offered),
