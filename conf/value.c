@@ -115,7 +115,7 @@ bool value_is_name(const char *text)
 
 bool value_is_hosts(const char *text)
 {
-    if (!*text)
+    if (!*text || !strcmp(text, "*"))
         return true;
     for (;; text++) {
         size_t len = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

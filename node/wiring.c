@@ -288,6 +288,7 @@ static struct http_options http_options_of(const struct wiring_ports *from, int 
         .connections_per_address = conf->limits.connections_per_address,
         .excess_max = excess_max(descriptors_allowed()),
         .hosts = conf->http.hosts,
+        .own = {conf->node.id, conf->ha.advertise},
         .idle_ms = conf->limits.idle_ms,
         .request_ms = conf->limits.request_ms,
         .body_max_bytes = conf->limits.http_body_bytes,

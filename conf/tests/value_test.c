@@ -142,8 +142,10 @@ static void knows_what_a_name_is_made_of(void **state)
     assert_false(value_is_name("{a}"));
     assert_false(value_is_name("\xc3\xa4"));
     assert_true(value_is_hosts(""));
+    assert_true(value_is_hosts("*"));
     assert_true(value_is_hosts("dueq"));
     assert_true(value_is_hosts("dueq,a-b.example.com"));
+    assert_false(value_is_hosts("dueq,*"));
     assert_false(value_is_hosts("dueq:8000"));
     assert_false(value_is_hosts("dueq, other"));
     assert_false(value_is_hosts("dueq,"));

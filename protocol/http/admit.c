@@ -103,6 +103,11 @@ enum http_error admit(struct http_request *r)
     return error ? error : judge_topics(x);
 }
 
+bool admit_is_by_token(const struct http_request *r)
+{
+    return is_access_on(r->client->http) && r->exchange.head.authorization.at;
+}
+
 /* On a port that others reach, and the node knows nobody. */
 static void reply_closed(struct exchange *x, const char *roles)
 {

@@ -7,6 +7,8 @@
 #ifndef DUEQ_PROTOCOL_HTTP_ADMIT_H
 #define DUEQ_PROTOCOL_HTTP_ADMIT_H
 
+#include <stdbool.h>
+
 #include "protocol/http/errors.h"
 
 struct http_request;
@@ -15,6 +17,9 @@ struct http_request;
  * FORBIDDEN: its identity is not for this, and is in the exchange. For a request with a
  * route. */
 enum http_error admit(struct http_request *r);
+
+/* It brings a token, right or wrong, by which alone it will be judged. */
+bool admit_is_by_token(const struct http_request *r);
 
 /* Answers with FORBIDDEN, and says what is missing; nothing about what exists. */
 void admit_reply_forbidden(struct http_request *r);

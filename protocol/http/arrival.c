@@ -16,6 +16,7 @@
  */
 #include <string.h>
 
+#include "protocol/access/role.h"
 #include "protocol/http/admit.h"
 #include "protocol/http/asked.h"
 #include "protocol/http/message.h"
@@ -37,6 +38,32 @@ static bool is_forgery(const struct exchange *x)
     return strcmp(x->route->method, "GET") != 0 && head_is_foreign(&x->head);
 }
 
+/* By TLS a browser asks for a certificate of the page's name, which the node does not have; a
+ * page has no token, and a wrong one is refused whatever the name. */
+static bool is_beyond_pages(const struct http_request *r)
+{
+    return r->client->base.connection.tls || admit_is_by_token(r) ||
+           (r->exchange.route && r->exchange.route->roles & ACCESS_EVERYBODY);
+}
+
+/* Where no names are given, those are good that no page can have. */
+static bool is_called_well(const struct http_request *r)
+{
+    const struct http_options *options = &r->client->http->options;
+    struct bytes host = r->exchange.head.host;
+
+    if (options->is_for_operators)
+        return true;
+    if (options->hosts && *options->hosts)
+        return host_is_ours(host, options->hosts);
+    if (host_is_ours(host, "") || host_is_private(host) || is_beyond_pages(r))
+        return true;
+    for (size_t i = 0; i < sizeof(options->own) / sizeof(*options->own); i++)
+        if (options->own[i] && host_is_ours(host, options->own[i]))
+            return true;
+    return false;
+}
+
 static enum http_error judge(struct http_request *r)
 {
     const struct http *h = r->client->http;
@@ -47,7 +74,7 @@ static enum http_error judge(struct http_request *r)
         return (enum http_error)r->client->excess;
     if (h->port.is_stopping)
         return HTTP_ERROR_STOPPING;
-    if (!h->options.is_for_operators && !host_is_ours(r->exchange.head.host, h->options.hosts))
+    if (!is_called_well(r))
         return HTTP_ERROR_WRONG_HOST;
     if (!error && is_forgery(&r->exchange))
         return HTTP_ERROR_FOREIGN;

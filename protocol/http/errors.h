@@ -43,7 +43,7 @@
     X(TOO_LARGE,     413, "too_large",           "the request's body is larger than this path takes") \
     X(JOB_TOO_LARGE, 413, "too_large",           "the job's body is larger than limits.body_bytes") \
     X(EXPECTATION,   417, "expectation_failed",  "only 'Expect: 100-continue' is understood")  \
-    X(WRONG_HOST,    421, "wrong_host",          "this node does not go by the name in 'Host' (http.hosts)") \
+    X(WRONG_HOST,    421, "wrong_host",          "this node does not go by the name in 'Host': use its address, or add the name to http.hosts") \
     X(ATTEMPTS,      429, "too_many_attempts",   "too many requests without a valid token from this address; try again later, with one") \
     X(TOPIC_FULL,    429, "topic_full",          "the topic has as many jobs as its max_jobs allows, dead ones counted: consume, purge the dead, or raise max_jobs") \
     X(TOPIC_FULL_BYTES, 429, "topic_full",       "with this body the topic would have more than its max_bytes, dead jobs counted: consume, purge the dead, or raise max_bytes") \

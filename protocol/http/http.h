@@ -69,11 +69,12 @@ struct http_options {
     size_t body_max_bytes;   /* of a request that brings jobs */
     size_t bodies_max_bytes; /* of all requests together */
     int64_t rate_min;        /* bytes a second of a body, where others need its room; 0: any */
-    const char *hosts;       /* as message.h has it; borrowed until http_reload */
-    struct audit *audit;     /* borrowed for the server's life; NULL: there is none */
-    struct access *access;   /* the same; NULL: there are no identities */
-    const char *as;      /* the identity of requests without a token, "": none; as `hosts` */
-    unsigned open_roles; /* what whoever comes may do while there are no identities */
+    const char *hosts;  /* as message.h has it; "": see arrival.c; borrowed until http_reload */
+    const char *own[2]; /* names of this node beside those; NULL: there is none; as `hosts` */
+    struct audit *audit;   /* borrowed for the server's life; NULL: there is none */
+    struct access *access; /* the same; NULL: there are no identities */
+    const char *as;        /* the identity of requests without a token, "": none; as `hosts` */
+    unsigned open_roles;   /* what whoever comes may do while there are no identities */
     /* Whoever could connect is an operator: without a token, everything; from any host. */
     bool is_for_operators;
     uint64_t *errors; /* counts error replies, by enum http_error; servers may share it */

@@ -74,15 +74,39 @@ static bool is_listed(struct bytes name, struct bytes names)
     return false;
 }
 
+/* Without its port, and the dot that may stand behind a complete name. */
+static struct bytes name_of(struct bytes host)
+{
+    struct bytes name = bytes_cut(&host, ':');
+
+    if (name.len > 1 && name.at[name.len - 1] == '.')
+        name.len--;
+    return name;
+}
+
 bool host_is_ours(struct bytes host, const char *names)
 {
-    struct bytes name;
+    struct bytes name = name_of(host);
 
-    if (!host.len || !names || !*names || host.at[0] == '[')
-        return true;
-    name = bytes_cut(&host, ':');
-    return is_v4_address(name) || is_word(name, BYTES("localhost")) ||
+    return !host.len || host.at[0] == '[' || is_v4_address(name) ||
+           is_word(name, BYTES("localhost")) || !strcmp(names, "*") ||
            is_listed(name, bytes_of_text(names));
+}
+
+bool host_is_private(struct bytes host)
+{
+    static const struct bytes endings[] = {BYTES(".localhost"), BYTES(".local"),
+                                           BYTES(".internal"), BYTES(".svc"),
+                                           BYTES(".home.arpa")};
+    struct bytes name = name_of(host);
+
+    if (name.len && !memchr(name.at, '.', name.len))
+        return true;
+    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
+        if (name.len > endings[i].len &&
+            is_word(bytes_of(name.at + name.len - endings[i].len, endings[i].len), endings[i]))
+            return true;
+    return false;
 }
 
 /* ---- body ---- */

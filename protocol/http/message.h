@@ -29,12 +29,16 @@ bool url_query_next(struct bytes *rest, struct bytes *name, struct bytes *value)
  * A web page can point its own name at this node for a moment (DNS rebinding); the browser then
  * takes the node for the page's own server and lets the page read the replies. But Host still
  * carries the page's name. An address and `localhost` are always fine: no page can own them.
- * doc/decisions/0006 has the rest.
+ * doc/decisions/0006 and 0027 have the rest.
  */
 
 /* `host` is a Host header, with its port, or empty: there was none. `names` has commas between;
- * empty or NULL: any name will do. */
+ * "*": any name will do. */
 bool host_is_ours(struct bytes host, const char *names);
+
+/* A name without a dot, or under an ending that nobody can register: of a container, a service,
+ * a machine in the same network. So no page has it. */
+bool host_is_private(struct bytes host);
 
 /* ---- the head: the first line and the headers ----
  *

@@ -120,6 +120,24 @@ static void no_answer_tells_why_a_token_is_wrong(void **state)
     }
 }
 
+/* A web page that has its own name lead here has no token. */
+static void a_token_is_good_whatever_the_name(void **state)
+{
+    static const struct {
+        const char *token, *status;
+    } cases[] = {{"", "HTTP/1.1 421 "},
+                 {"Authorization: Bearer unknown\r\n", "HTTP/1.1 401 "},
+                 {"Authorization: Bearer shop-token\r\n", "HTTP/1.1 404 "}};
+    char request[200];
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        snprintf(request, sizeof(request),
+                 "GET /v1/topics/orders/jobs/1 HTTP/1.1\r\nHost: a.example\r\n%s" CLOSE,
+                 cases[i].token);
+        assert_starts(ask(*state, request), cases[i].status);
+    }
+}
+
 static void a_token_gives_its_roles_and_no_others(void **state)
 {
     const char *reply;
@@ -423,6 +441,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(without_a_token_only_what_is_for_everybody),
         TEST(no_answer_tells_why_a_token_is_wrong),
+        TEST(a_token_is_good_whatever_the_name),
         TEST(a_token_gives_its_roles_and_no_others),
         TEST(the_scheme_is_written_in_any_case),
         TEST(two_tokens_in_a_request_are_a_mistake),

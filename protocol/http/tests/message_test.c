@@ -89,9 +89,26 @@ static bool is_ours(const char *host, const char *names)
     return host_is_ours(bytes_of_text(host), names);
 }
 
-static void without_a_list_any_name_is_ours(void **state)
+static void any_name_is_ours_where_the_list_says_so(void **state)
 {
-    assert_true(is_ours("evil.example:8000", ""));
+    assert_true(is_ours("evil.example:8000", "*"));
+    assert_false(is_ours("evil.example:8000", ""));
+}
+
+static void some_names_no_page_can_have(void **state)
+{
+    static const char *const of_nobody[] = {
+        "dueq",        "node1:8000",          "dueq.",
+        "a.localhost", "dueq.queue.svc:8000", "d.q.svc.cluster.local",
+        "D.INTERNAL",  "nas.home.arpa"};
+    static const char *const of_somebody[] = {
+        "evil.example", "evil.example.:8000", "dueq.queue", "local.example",
+        ".local",       "evillocal.example",  "svc.evil",   "internal.x.y"};
+
+    for (size_t i = 0; i < sizeof(of_nobody) / sizeof(*of_nobody); i++)
+        assert_true(host_is_private(bytes_of_text(of_nobody[i])));
+    for (size_t i = 0; i < sizeof(of_somebody) / sizeof(*of_somebody); i++)
+        assert_false(host_is_private(bytes_of_text(of_somebody[i])));
 }
 
 static void with_a_list_only_its_names_are_ours_with_any_port(void **state)
@@ -544,7 +561,8 @@ int main(void)
         cmocka_unit_test(unescapes_what_ends_no_text_and_nothing),
         cmocka_unit_test(refuses_an_escape_that_is_none),
         cmocka_unit_test(takes_a_query_apart),
-        cmocka_unit_test(without_a_list_any_name_is_ours),
+        cmocka_unit_test(any_name_is_ours_where_the_list_says_so),
+        cmocka_unit_test(some_names_no_page_can_have),
         cmocka_unit_test(with_a_list_only_its_names_are_ours_with_any_port),
         cmocka_unit_test(addresses_and_localhost_are_always_ours),
         cmocka_unit_test(who_says_no_name_is_no_browser),
