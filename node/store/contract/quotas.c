@@ -276,6 +276,28 @@ static void a_smaller_body_may_replace_one_in_a_topic_above_its_limit(void **sta
     assert_room(501);
 }
 
+/* The same where the one that is replaced does not count: the topic takes less than before. */
+static void a_smaller_body_may_replace_one_that_does_not_count(void **state)
+{
+    static const size_t sizes[] = {1000, 2000}; /* in the value, and beside it */
+
+    fill("full", BYTES_MAX);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        struct op op = push_op(TOPIC, "before");
+
+        op.in.push.body = bytes_of(zeros, sizes[i]);
+        op.in.push.mode = PUSH_REPLACE;
+        run_well(op);
+        op.in.push.bytes_max = BYTES_MAX;
+        op.in.push.body.len = sizes[i] + 1;
+        assert_status(run(op), TOPIC_FULL_BYTES);
+        op.in.push.body.len = sizes[i] - 1;
+        run_well(op);
+        assert_status(cancel("before"), OK);
+        assert_room(0);
+    }
+}
+
 /* Those that came while nothing was limited do not count, and go without a trace. */
 static void only_what_came_under_a_limit_counts(void **state)
 {
@@ -390,6 +412,7 @@ static const struct CMUnitTest tests[] = {
     TEST(what_changes_a_job_leaves_its_bytes),
     TEST(a_replaced_job_makes_room_for_the_bytes_of_the_new_one),
     TEST(a_smaller_body_may_replace_one_in_a_topic_above_its_limit),
+    TEST(a_smaller_body_may_replace_one_that_does_not_count),
     TEST(only_what_came_under_a_limit_counts),
     TEST(topics_count_their_bytes_apart),
     TEST(a_job_tells_its_delay_whether_it_counts_or_not),

@@ -65,12 +65,14 @@ static bool is_in_range(const struct job *job)
 static enum status judge_quotas(const struct call *c, const struct record *lives)
 {
     int64_t jobs_max = c->op->in.push.jobs_max, bytes_max = c->op->in.push.bytes_max;
+    int64_t body_bytes = (int64_t)c->op->in.push.body.len;
     int64_t replaced_bytes = lives ? record_counted_bytes(lives) : 0;
-    int64_t grown_bytes = (int64_t)c->op->in.push.body.len - replaced_bytes;
+    int64_t sum_bytes = c->topic->counted_bytes + body_bytes - replaced_bytes;
+    bool grows = body_bytes > (lives ? (int64_t)lives->job.body.len : 0);
 
     if (!lives && jobs_max && HASH_COUNT(c->topic->records) >= jobs_max)
         return STATUS_TOPIC_FULL;
-    if (bytes_max && grown_bytes > 0 && c->topic->counted_bytes + grown_bytes > bytes_max)
+    if (bytes_max && grows && sum_bytes > bytes_max)
         return STATUS_TOPIC_FULL_BYTES;
     return STATUS_OK;
 }

@@ -124,7 +124,15 @@ if old or #ARGV[4] >= LIMITS_AT then
     if #ARGV[4] >= LIMITS_AT then
         jobs_max, bytes_max = parse('>I4I6', ARGV[4], LIMITS_AT)
     end
-    local live, code = call('HLEN', j), OK
+    local live, code = 1, OK
+    if not old and jobs_max + bytes_max > 0 then
+        live = call('HLEN', j)
+    end
+    local most = counted -- of what grows nothing
+    if old and bytes_max > 0 and counted == 0 then
+        -- HERE body_bytes
+        most = body_bytes(old, p, id)
+    end
     if counted + bytes_max > 0 then
         w = sub(j, 1, -#topic - 3) .. 'w'
         bytes = tonumber(call('HGET', w, topic) or nil) or 0
@@ -135,7 +143,7 @@ if old or #ARGV[4] >= LIMITS_AT then
     end
     if jobs_max > 0 and live >= jobs_max and not old then
         code = TOPIC_FULL
-    elseif bytes_max > 0 and #body > counted and bytes > bytes_max then
+    elseif bytes_max > 0 and #body > most and bytes > bytes_max then
         code = TOPIC_FULL_BYTES
     end
     if code ~= OK then

@@ -170,6 +170,16 @@ if (byte(value, 20) or 0) >= 128 then
     end
 end
 
+-- PART body_bytes
+-- The bytes of a job's body.
+local function body_bytes(value, p, id)
+    if byte(value) % 16 >= 8 then
+        return call('HSTRLEN', p, id)
+    end
+    -- HERE body_from
+    return #value - body_from(value) + 1
+end
+
 -- PART counter
 -- What the topic's counter in w will say when the bytes of `counted` are gone; nil: it stays as it
 -- is. Before the first write.
