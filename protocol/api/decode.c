@@ -1,6 +1,7 @@
 #include "protocol/api/decode.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <string.h>
 
 #include "base/encoding.h"
@@ -293,24 +294,14 @@ static const struct lease_rules {
     [OP_TOUCH] = {2, {LEASE_RULE, OBJECT_NUMBER("ttr_ms", 0, QUEUE_TTR_MAX_MS)}},
 };
 
-#define CHECK_DIGITS 16
-
 /* Exactly what api_add_popped() writes. */
 static bool read_check(struct bytes text, uint64_t *check)
 {
-    static const char digits[] = "0123456789abcdef";
-    uint64_t found = 0;
+    uint64_t found;
 
-    if (text.len != CHECK_DIGITS)
+    if (!hex_read(text, &found, sizeof(found)))
         return false;
-    for (size_t i = 0; i < text.len; i++) {
-        const char *digit = text.at[i] ? strchr(digits, text.at[i]) : NULL;
-
-        if (!digit)
-            return false;
-        found = found << 4 | (uint64_t)(digit - digits);
-    }
-    *check = found;
+    *check = be64toh(found);
     return true;
 }
 

@@ -6,12 +6,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <openssl/hmac.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/encoding.h"
 #include "base/log.h"
 #include "ha/peer/link.h"
 #include "ha/peer/tests/peer_fixture.h"
@@ -94,6 +96,46 @@ static void both_hear_what_nobody_else_can_read(void **state)
     assert_true(e.seen.len > 300);
     assert_null(memmem(e.seen.at, e.seen.len, "hello", 5));
     assert_null(memmem(e.seen.at, e.seen.len, "session", 7));
+    fini(&e);
+}
+
+/* The key as its header describes it, and as no other node's program may change it. */
+static void derive(const char *purpose, unsigned char to[32])
+{
+    struct buf text = BUF_INIT;
+    unsigned len = 0;
+
+    buf_printf(&text, "dueq-peer-tls/1\n%s\n%s\n", purpose, CLUSTER);
+    assert_non_null(HMAC(EVP_sha256(), SECRET, sizeof(SECRET) - 1,
+                         (const unsigned char *)text.at, text.len, to, &len));
+    buf_fini(&text);
+}
+
+static bool has_seen(const struct ends *e, const unsigned char *at, size_t len)
+{
+    struct buf digits = BUF_INIT;
+    bool has;
+
+    hex_add(&digits, at, len);
+    has = memmem(e->seen.at, e->seen.len, at, len) ||
+          memmem(e->seen.at, e->seen.len, digits.at, digits.len);
+    buf_fini(&digits);
+    return has;
+}
+
+/* Not even the half of it, which would be as many bytes as the name has. */
+static void the_key_is_named_by_nothing_of_it(void **state)
+{
+    unsigned char key[32], name[32];
+    struct ends e;
+
+    derive("key", key);
+    derive("name", name);
+    begin(&e, CLUSTER, SECRET, same);
+    shake(&e, SIZE_MAX);
+    assert_true(has_seen(&e, name, 16));
+    for (size_t i = 0; i + 8 <= sizeof(key); i++)
+        assert_false(has_seen(&e, key + i, 8));
     fini(&e);
 }
 
@@ -652,6 +694,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_hear_what_nobody_else_can_read),
+        cmocka_unit_test(the_key_is_named_by_nothing_of_it),
         cmocka_unit_test(the_handshake_may_come_byte_by_byte),
         cmocka_unit_test(the_listener_takes_either_of_two_secrets),
         cmocka_unit_test(each_side_sees_that_the_secrets_differ),
