@@ -198,7 +198,8 @@ struct conf {
     } store;
     struct conf_address listen[CONF_PORTS];  /* by port: OFF or TCP */
     enum conf_port_tls port_tls[CONF_PORTS]; /* OFF unless there is a certificate */
-    char *as[CONF_PORTS]; /* by port: whom clients without a token act as; "": nobody */
+    char *as[CONF_PORTS];      /* by port: whom clients without a token act as; "": nobody */
+    char *proxies[CONF_PORTS]; /* by port: networks with commas between; "": none */
     struct {
         char *file; /* of identities; "": there is none */
     } access;

@@ -88,6 +88,13 @@ const struct conf_kind kind_servers = {
     .password_goes_to = "ha.auth_file",
     .is_addresses = true,
 };
+const struct conf_kind kind_networks = {
+    TEXT,
+    .what = "up to 64 addresses and networks, such as \"10.0.0.7,fd00::/8\",",
+    .unit = "bytes",
+    .accepts = value_is_networks,
+    .print_range = print_text_range,
+};
 const struct conf_kind kind_topics = {
     TEXT,
     .what = "a topic, or the beginning of some and \"*\",",

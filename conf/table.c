@@ -129,7 +129,10 @@ const struct conf_key conf_keys[] = {
     {word ".tls", &kind_word, AT(port_tls[PORT_##name]), "off", .words = tls_words, \
      .is_reloadable = true, .help = "whether clients speak TLS; optional: those that want to"}, \
     {word ".as", &kind_name, AT(as[PORT_##name]), "", 0, 64, .is_reloadable = true, \
-     .help = "with access.file: the identity of clients without a token"}, __VA_ARGS__
+     .help = "with access.file: the identity of clients without a token"}, \
+    {word ".proxies", &kind_networks, AT(proxies[PORT_##name]), "", 0, 4096, \
+     .is_reloadable = true, .help = "proxies that say whose connection it is (PROXY protocol)"}, \
+    __VA_ARGS__
     CONF_PORT_LIST(X)
 #undef X
 

@@ -56,6 +56,7 @@ extern const struct conf_kind kind_name;     /* the same, of [A-Za-z0-9_.:-] */
 extern const struct conf_kind kind_modules;  /* char *, for base/log */
 extern const struct conf_kind kind_hosts;    /* char *, names with commas between */
 extern const struct conf_kind kind_servers;  /* char *, "host:port,host:port" */
+extern const struct conf_kind kind_networks; /* char *, "10.0.0.0/8,::1" */
 extern const struct conf_kind kind_topics;   /* char *, a topic, or a prefix and "*" */
 extern const struct conf_kind kind_listen;   /* struct conf_address: OFF or TCP */
 extern const struct conf_kind kind_redis;    /* struct conf_address: all but OFF */

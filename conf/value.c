@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/network.h"
+
 struct unit {
     const char *name;
     int64_t factor;
@@ -111,6 +113,13 @@ bool value_is_name(const char *text)
 {
     return text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                              "0123456789_.:-")] == '\0';
+}
+
+bool value_is_networks(const char *text)
+{
+    struct networks networks;
+
+    return networks_read(bytes_of_text(text), &networks);
 }
 
 bool value_is_hosts(const char *text)

@@ -40,6 +40,9 @@ bool value_is_name(const char *text);
 /* Names of [A-Za-z0-9_.-] with commas between, or none? */
 bool value_is_hosts(const char *text);
 
+/* Addresses and networks as networks_read() takes them? */
+bool value_is_networks(const char *text);
+
 /* "host:port" as above, but no port 0, with commas between, or none? */
 bool value_is_servers(const char *text);
 

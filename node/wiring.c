@@ -401,11 +401,18 @@ static void set_tls(const struct wiring_ports *from, unsigned which, struct port
                      from->conf->limits.request_ms);
 }
 
+static void set_proxies(const struct wiring_ports *from, unsigned which, struct port *port)
+{
+    if (which != WIRING_SOCKET)
+        port_set_proxies(port, bytes_of_text(from->conf->proxies[which]));
+}
+
 struct port *wiring_port_open(const struct wiring_ports *from, unsigned which, int fd)
 {
     struct port *port = open_port(from, which, fd);
 
     set_tls(from, which, port);
+    set_proxies(from, which, port);
     return port;
 }
 
@@ -413,6 +420,7 @@ void wiring_port_reload(const struct wiring_ports *from, unsigned which, struct 
 {
     reload_port(from, which, port);
     set_tls(from, which, port);
+    set_proxies(from, which, port);
 }
 
 bool wiring_is_for_clients(unsigned which)

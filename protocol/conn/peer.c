@@ -38,13 +38,12 @@ static void print_local(int fd, struct buf *to)
         buf_add_text(to, "unknown");
 }
 
-static void print_end(const struct connection *c, struct buf *to)
+void peer_end_print(const struct peer_end *end, struct buf *to)
 {
-    const struct peer_end *end = &c->end;
     char host[INET6_ADDRSTRLEN] = "";
 
     if (IN6_IS_ADDR_UNSPECIFIED(&end->address))
-        print_local(c->fd, to);
+        buf_add_text(to, "unknown");
     else if (IN6_IS_ADDR_V4MAPPED(&end->address) &&
              inet_ntop(AF_INET, &end->address.s6_addr[12], host, sizeof(host)))
         buf_printf(to, "%s:%u", host, (unsigned)ntohs(end->port));
@@ -59,7 +58,10 @@ struct bytes peer_name(struct connection *c)
 
     if (!c->peer) {
         buf_printf(&name, "%s ", c->kind->name);
-        print_end(c, &name);
+        if (IN6_IS_ADDR_UNSPECIFIED(&c->end.address))
+            print_local(c->fd, &name);
+        else
+            peer_end_print(&c->end, &name);
         c->peer = must(strdup(buf_text(&name)));
         buf_fini(&name);
     }

@@ -2,7 +2,8 @@
  * one address share.
  *
  * One address counts as one client; with IPv6, one network of 64 bits, because one host
- * commonly has a whole network. Clients behind a proxy count as one.
+ * commonly has a whole network. Clients behind a proxy count as one, unless the proxy says
+ * whose connection it is (proxy.h).
  */
 #ifndef DUEQ_PROTOCOL_CONN_PEER_H
 #define DUEQ_PROTOCOL_CONN_PEER_H
@@ -13,17 +14,21 @@
 #include "base/bytes.h"
 #include "base/list.h"
 
+struct buf;
 struct connection;
 struct sockaddr;
 
-/* Where a client comes from, as accept() gave it: a socket that was reset meanwhile knows it no
- * more. In every connection, so it is small. */
+/* Where a client comes from, as accept() gave it, for a socket that was reset meanwhile knows
+ * it no more; or as its proxy says. In every connection, so it is small. */
 struct peer_end {
     struct in6_addr address; /* of IPv4 ::ffff:10.0.0.1; `::`: not IP */
     in_port_t port;          /* as in a sockaddr */
 };
 
 struct peer_end peer_end_of(const struct sockaddr *from);
+
+/* "127.0.0.1:40712", "[::1]:40712", "unknown" */
+void peer_end_print(const struct peer_end *end, struct buf *to);
 
 /* "http 127.0.0.1:40712": the protocol and the address; "socket user 0, pid 4711" of a socket
  * of this machine. Borrowed until peer_fini(), due before the connection is freed. */

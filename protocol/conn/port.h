@@ -8,6 +8,12 @@
  *             new ones: a request on its way when the node stops still gets an answer
  *   CLOSING   a connection ends once it has nothing in work and its replies are read
  *
+ * A connection from a proxy of port_set_proxies() begins with a header of the PROXY protocol,
+ * before TLS, within PORT_PROXY_MS; what a proxy sends without one is closed, as the protocol
+ * asks: a client that could leave the header out could also send one of its own. From then on
+ * the client is the one that the header names, for limits, logs and the dialect. A header from
+ * anybody else is a request that no dialect understands.
+ *
  * A dialect embeds a struct port in its server and a struct port_client in its client.
  *
  * A job counts as delivered when the client's kernel has acknowledged the last byte of its
@@ -24,6 +30,7 @@
 
 #include "base/list.h"
 #include "base/loop.h"
+#include "base/network.h"
 #include "protocol/conn/connection.h"
 #include "protocol/conn/peer.h"
 
@@ -40,6 +47,8 @@
 
 /* Then the loop serves connections again. */
 #define LISTENER_ACCEPTS_PER_TURN 32
+
+#define PORT_PROXY_MS 5000 /* a packet that was lost comes again within 3 s */
 
 struct event;
 
@@ -108,6 +117,8 @@ struct port_limits {
       "Clients that were accepted.") \
     X(rejected, COUNTER, "dueq_connections_rejected_total", \
       "Clients that came over limits.connections or connections_per_address.") \
+    X(unproxied, COUNTER, "dueq_proxy_headers_wrong_total", \
+      "Connections of a listed proxy whose PROXY header was malformed, missing or late.") \
     X(shed, COUNTER, "dueq_connections_shed_total", \
       "Clients closed because all together left too much unread, or unfinished.") \
     X(unaudited, COUNTER, "dueq_audit_lines_lost_total", \
@@ -149,6 +160,10 @@ struct port {
     /* port.c's own */
     struct listener listener;
     struct port_peers peers; /* by address */
+    struct networks proxies;
+    struct list arriving; /* from proxies, without a header so far */
+    unsigned arriving_count;
+    int64_t next_proxy_warning_mono_ms;
     struct list clients;
     void (*on_stopped)(void *arg);
     void *stopped_arg;
@@ -178,6 +193,10 @@ void port_set_limits(struct port *p);
 /* How clients speak TLS that come from now on, with what `tls` holds now: call again when
  * either has changed. A handshake may take `limit_ms`. */
 void port_set_tls(struct port *p, struct tls *tls, enum tls_mode mode, int64_t limit_ms);
+
+/* The proxies that clients come through from now on, as networks_read() takes them; a text that
+ * it does not take means none. */
+void port_set_proxies(struct port *p, struct bytes proxies);
 
 /* Serves what connects to `listen_fd` (bound and listening), and owns that from now on. */
 void port_open(struct port *p, int listen_fd);

@@ -20,6 +20,7 @@
 #define HTTP_ERROR_LIST(X)                                                                     \
     X(LINE_END,      400, "bad_request",         "a line does not end with CR LF")             \
     X(REQUEST_LINE,  400, "bad_request",         "the first line is not 'METHOD /path HTTP/1.1'") \
+    X(PROXY,         400, "bad_request",         "a PROXY header from an address that is not in http.proxies") \
     X(FIELD,         400, "bad_request",         "a header is not 'Name: value'")              \
     X(LENGTH,        400, "bad_request",         "the length of the body is no number, or given twice or in two ways") \
     X(CHUNK,         400, "bad_request",         "a chunk of the body is malformed")           \

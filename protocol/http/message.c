@@ -357,7 +357,8 @@ static enum http_error parse_first_line(struct bytes line, struct head *h)
 
     if (!cut(&line, ' ', &h->method) || !is_token(h->method) || !cut(&line, ' ', &target) ||
         !parse_target(target, h))
-        return HTTP_ERROR_REQUEST_LINE;
+        return bytes_equal(h->method, BYTES("PROXY")) ? HTTP_ERROR_PROXY
+                                                      : HTTP_ERROR_REQUEST_LINE;
     return parse_version(line, h);
 }
 

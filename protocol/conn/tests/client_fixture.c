@@ -137,6 +137,8 @@ static ssize_t receive_some(struct client *c, char *to, size_t room)
 
 /* ---- clients ---- */
 
+struct bytes dial_header = BYTES("");
+
 struct client dial_from(struct fixture *f, struct loop *loop, uint16_t port, unsigned host)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
@@ -150,6 +152,8 @@ struct client dial_from(struct fixture *f, struct loop *loop, uint16_t port, uns
     assert_true(c.fd >= 0);
     assert_int_equal(bind(c.fd, (struct sockaddr *)&own, sizeof(own)), 0);
     assert_int_equal(connect(c.fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(send(c.fd, dial_header.at, dial_header.len, MSG_NOSIGNAL),
+                     dial_header.len);
     if (is_tls_asked())
         begin_tls(&c);
     return c;

@@ -65,6 +65,9 @@ struct client {
     struct tls_peer *tls; /* NULL: it speaks plain */
 };
 
+/* What clients send in front of everything, also of TLS: as a proxy does. */
+extern struct bytes dial_header;
+
 /* Connected, perhaps not accepted yet; from 127.0.0.`host`, or from 127.0.0.1. */
 struct client dial_from(struct fixture *f, struct loop *loop, uint16_t port, unsigned host);
 struct client dial_loopback(struct fixture *f, struct loop *loop, uint16_t port);
