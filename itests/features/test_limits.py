@@ -73,3 +73,38 @@ def test_a_client_that_does_not_read_is_cut_off(make_node):
         wait_until(lambda: node.metrics().get(popped, 0) > 0, "some are on their way")
         wait_until(lambda: connected(node, "gmq") == 0, "the connection is cut")
     assert node.is_ready()
+
+
+# ---- behind a proxy ----
+
+def _through_proxy(port, client):
+    """A connection as a proxy at 127.0.0.2 opens it for `client`, and what it says first."""
+    at = socket.create_connection(("127.0.0.1", port), 10, ("127.0.0.2", 0))
+    at.sendall(f"PROXY TCP4 {client} 127.0.0.1 40712 {port}\r\n".encode())
+    return at
+
+
+def test_a_proxy_says_whose_a_connection_is(make_node, tmp_path):
+    node = make_node({"http.proxies": "127.0.0.2", "gmq.proxies": "127.0.0.2",
+                      "log.audit": tmp_path / "audit"}).start()
+    with _through_proxy(node.http_port, "192.0.2.7") as client:
+        client.sendall(b"POST /v1/topics/t/pause HTTP/1.1\r\nHost: localhost\r\n"
+                       b"Content-Length: 2\r\n\r\n{}")
+        assert client.recv(4096).startswith(b"HTTP/1.1 200 ")
+    [line] = (tmp_path / "audit").read_text().splitlines()
+    assert json.loads(line)["from"] == "http 192.0.2.7:40712"
+    with _through_proxy(node.gmq_port, "192.0.2.8") as client:
+        client.sendall(json.dumps(request("Push", {"id": "1", "topic": "u", "body": "b"})).encode())
+        assert b"success" in client.recv(4096)
+    with socket.create_connection(("127.0.0.1", node.http_port), 10, ("127.0.0.2", 0)) as bare:
+        bare.sendall(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert _is_cut(bare)
+    assert node.metrics()['dueq_proxy_headers_wrong_total{protocol="http"}'] == 1
+    assert "which is in http.proxies, does not begin with a PROXY header" in node.output()
+
+
+def _is_cut(client):
+    try:
+        return client.recv(4096) == b""
+    except ConnectionResetError:
+        return True

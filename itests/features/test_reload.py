@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import time
 
 import pytest
@@ -91,6 +92,20 @@ def test_how_gmq_answers_can_change_on_an_open_connection_and_for_the_next_worke
     with node.python_client() as client:
         client.push("topic", "later-1")
         assert client.pop("topic")["status"] == "3"
+
+
+def test_the_proxies_can_change(make_node):
+    node, reload = configured_node(make_node, "http:\n  proxies: 192.0.2.1\n")
+
+    def said():
+        with socket.create_connection(("127.0.0.1", node.http_port), 10) as client:
+            client.sendall(b"PROXY TCP4 192.0.2.7 127.0.0.1 1 2\r\n"
+                           b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            return client.recv(4096)
+
+    assert b"is not in http.proxies" in said()
+    reload("http:\n  proxies: 192.0.2.1,127.0.0.0/8\n")
+    wait_until(lambda: said().startswith(b"HTTP/1.1 200 "), "the node believes it")
 
 
 def test_limits_can_change_on_an_open_connection(make_node):
