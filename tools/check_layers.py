@@ -53,7 +53,7 @@ LAYERS = {
                    "node/store/packed.h", "node/store/share.h"],
     "protocol/json": ["base/*.h"],
     "protocol/access": ["protocol/json/*.h", "base/*.h"],
-    "protocol/conn": ["base/*.h", "protocol/json/*.h", *ENGINE],
+    "protocol/conn": ["base/*.h", "protocol/json/*.h", "protocol/access/*.h", *ENGINE],
     "protocol/api": ["protocol/http/*.h", "protocol/access/*.h", "protocol/conn/*.h",
                      "protocol/json/*.h", "base/*.h",
                      *ENGINE],

@@ -29,7 +29,7 @@ openssl req -x509 -new -key ca.key -subj "/O=dueq trial/CN=authority" -days "$da
 vouch server "/O=dueq trial/CN=server" basicConstraints=critical,CA:FALSE \
     extendedKeyUsage=serverAuth "subjectAltName=$names"
 vouch client "/O=dueq trial/CN=client" basicConstraints=critical,CA:FALSE \
-    extendedKeyUsage=clientAuth
+    extendedKeyUsage=clientAuth subjectAltName=DNS:client.dueq
 vouch redis "/O=dueq trial/CN=redis" basicConstraints=critical,CA:FALSE \
     extendedKeyUsage=serverAuth,clientAuth "subjectAltName=$names"
 

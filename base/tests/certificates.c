@@ -73,7 +73,8 @@ static X509 *describe(const struct pem_wish *wish, EVP_PKEY *key)
          X509_set_issuer_name(x, name) == 1 && X509_set_pubkey(x, key) == 1);
     extend(x, NID_basic_constraints, wish->is_authority ? "critical,CA:TRUE" : "CA:FALSE");
     if (!wish->is_authority)
-        extend(x, NID_subject_alt_name, "DNS:localhost,IP:127.0.0.1");
+        extend(x, NID_subject_alt_name,
+               wish->alternatives ? wish->alternatives : "DNS:localhost,IP:127.0.0.1");
     return x;
 }
 

@@ -17,6 +17,7 @@ struct pem_wish {
     bool is_authority;
     int64_t begins_s, ends_s; /* from now on; ends_s 0: in a day */
     unsigned rsa_bits;        /* 0: a key on the curve P-256 */
+    const char *alternatives; /* its subject alternative names; NULL: those of loopback */
 };
 
 struct pem pem_make(const struct pem_wish *wish);

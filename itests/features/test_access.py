@@ -1,18 +1,22 @@
 """Who may do what, once a node knows identities: every operation by every role, with a pattern of
 topics and without; the file of identities, its mistakes and its changes; dueqctl with a token."""
 
+import contextlib
 import hashlib
 import json
 import os
 import re
 import signal
+import socket
+import ssl
 import threading
 import urllib.request
 
 import pytest
 
+from harness.certificates import Certificates
 from harness.dueqctl import DONE, REFUSED, UNKNOWN, USAGE, Dueqctl
-from harness.gmq import GmqError
+from harness.gmq import GmqError, PythonClient
 from harness.http_raw import RawHttp
 from harness.http_tables import contract_in_source
 from harness.node import Node
@@ -204,7 +208,7 @@ def test_clients_of_the_standard_library_and_dueqctl(guarded, tmp_path):
                                      headers={"Authorization": "Bearer operate-in-token"})
     with urllib.request.urlopen(request, timeout=30) as reply:
         assert json.load(reply) == {"name": "operate-in", "roles": ["operate"],
-                                    "topics": ["in*"], "until_ms": None}
+                                    "topics": ["in*"], "until_ms": None, "known_by": "token"}
     token = tmp_path / "token"
     token.write_text("inspect-token\n")
     token.chmod(0o600)
@@ -457,3 +461,106 @@ def test_operators_have_names_in_the_audit_log(make_node, tmp_path):
     assert [(row["who"], row["status"]) for row in entries] == [
         ("ops", 200), ("shop", 403), (None, 401), (None, 401)]
     assert os.path.getsize(log) and "Bearer" not in log.read_text()
+
+
+# ---- clients' certificates ----
+
+@pytest.fixture(scope="module", name="certified")
+def certificates_of_clients(tmp_path_factory):
+    return Certificates(tmp_path_factory.mktemp("certificates"))
+
+
+def certified_node(make_node, certificates, file, **more):
+    return make_node({**certificates.settings(http="optional", gmq="optional"),
+                      "tls.client_ca": certificates.ca, "tls.client": "optional",
+                      "access.file": file, **more})
+
+
+def seen_as(node, context, token=None, raw=None):
+    """As whom the node sees a request, and by what; the status where it is refused."""
+    headers = f"Authorization: Bearer {token}\r\n" if token else ""
+    with contextlib.ExitStack() as stack:
+        raw = raw or stack.enter_context(RawHttp(node.http_port, context=context))
+        raw.request("GET", "/v1/access", b"", headers)
+        reply = raw.reply()
+        if reply.status != 200:
+            return reply.status
+        answer = json.loads(reply.body)
+        return answer["name"], answer["known_by"]
+
+
+def test_a_certificate_is_an_identity(make_node, certified, tmp_path):
+    file = tmp_path / "identities"
+    file.write_text(line("shop", "produce,consume", "shop-token", topics="orders") +
+                    line("mill", "produce", cert="DNS:Client.dueq", topics="flour") +
+                    line("guest", "inspect"))
+    file.chmod(0o600)
+    node = certified_node(make_node, certified, file, **{"http.as": "guest"}).start()
+    shown = certified.context(certified.client, certified.client_key)
+    bare = certified.context()
+    assert seen_as(node, shown) == ("mill", "certificate")
+    assert seen_as(node, bare) == ("guest", "port")
+    assert seen_as(node, None) == ("guest", "port")
+    assert seen_as(node, shown, "shop-token") == ("shop", "token")
+    assert seen_as(node, shown, "wrong") == 401
+    with PythonClient(node.gmq_port, shown) as client:
+        assert client.push("flour", "1") == "success"
+        with pytest.raises(GmqError, match="forbidden"):
+            client.push("orders", "2")
+    with PythonClient(node.gmq_port, bare) as client, pytest.raises(GmqError, match="forbidden"):
+        client.push("flour", "3")
+
+
+def test_a_certificate_holds_until_its_identity_goes_also_on_a_kept_connection(
+        make_node, certified, tmp_path):
+    file = tmp_path / "identities"
+    mill = line("mill", "produce", cert="DNS:client.dueq")
+    other = line("other", "produce", cert="URI:acme:other")
+    file.write_text(mill + other)
+    file.chmod(0o600)
+    node = certified_node(make_node, certified, file).start()
+    shown = certified.context(certified.client, certified.client_key)
+    with RawHttp(node.http_port, context=shown) as raw:
+        assert seen_as(node, shown, raw=raw) == ("mill", "certificate")
+        file.write_text(other)
+        node.process.signal(signal.SIGHUP)
+        wait_until(lambda: seen_as(node, shown, raw=raw) in (401, 429), "it is nobody any more")
+        file.write_text(mill.replace("mill", "miller") + other)
+        node.process.signal(signal.SIGHUP)
+        wait_until(lambda: seen_as(node, shown, raw=raw) == ("miller", "certificate"), "it is back")
+
+
+def test_a_certificate_is_known_again_where_tls_is_resumed(make_node, certified, tmp_path):
+    file = tmp_path / "identities"
+    file.write_text(line("mill", "produce", cert="DNS:client.dueq"))
+    file.chmod(0o600)
+    node = certified_node(make_node, certified, file).start()
+    shown = certified.context(certified.client, certified.client_key)
+    shown.maximum_version = ssl.TLSVersion.TLSv1_2
+    session = None
+    for is_resumed in (False, True):
+        with socket.create_connection(("127.0.0.1", node.http_port), 10) as plain, \
+                shown.wrap_socket(plain, server_hostname="localhost", session=session) as client:
+            client.sendall(b"GET /v1/access HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert b'"known_by":"certificate"' in client.recv(4096)
+            assert client.session_reused == is_resumed
+            session = client.session
+
+
+def test_dueqctl_names_a_certificate(make_node, certified, tmp_path):
+    file = tmp_path / "identities"
+    ctl = Dueqctl("http://127.0.0.1:1")
+    done = ctl("token", "new", "mill", "--roles", "all", "--san", "DNS:client.dueq", "--file", file)
+    assert done.code == DONE and done.text == "", done
+    made = ctl("token", "new", "mill", "--file", file)
+    (tmp_path / "token").write_text(made.text)
+    (tmp_path / "token").chmod(0o600)
+    assert "cert=DNS:client.dueq" in file.read_text(), "a new token leaves the certificate"
+    assert "DNS:client.dueq" in ctl.ok("token", "list", "--file", file).text
+    assert ctl("token", "new", "x", "--roles", "all", "--san", "CN=x", "--file", file).code == USAGE
+    file.chmod(0o600)
+    node = certified_node(make_node, certified, file).start()
+    ctl = Dueqctl(f"https://localhost:{node.http_port}")
+    words = ["--ca", certified.ca, "--cert", certified.client, "--key", certified.client_key]
+    assert "certificate" in ctl.ok("token", "check", *words).text
+    assert "token" in ctl.ok("token", "check", "--token-file", tmp_path / "token", *words).text

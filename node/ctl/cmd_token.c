@@ -23,7 +23,7 @@
 
 #define FILE_MAX_BYTES (1 << 20) /* as the node has it */
 
-enum { FILE_NAME, ROLES, TOPICS, UNTIL, OLD };
+enum { FILE_NAME, ROLES, TOPICS, UNTIL, SAN, OLD };
 
 static const struct option_row token_options[] = {
     [FILE_NAME] = {"file", 'f', OPTION_FILE, "FILE",
@@ -34,6 +34,10 @@ static const struct option_row token_options[] = {
                 .text = "orders,mail/* and so on; default: every topic"},
     [UNTIL] = {"until", 0, OPTION_MOMENT, "TIME",
                .text = "when the identity expires; default: never"},
+    [SAN] = {"san", 0, OPTION_TEXT, "NAME",
+             .text =
+                 "new: a name in its clients' certificate, DNS:... or URI:..., in place of a\n"
+                 "token"},
     [OLD] = {"old", 'o', OPTION_FLAG, NULL, .text = "revoke: only the older of two tokens"},
     {0},
 };
@@ -244,6 +248,10 @@ static struct identity *identity_of(const char *name, const struct identity *old
         buf_printf(&line, " topics=%s", own[TOPICS].text);
     for (unsigned i = 0; old && !own[TOPICS].is_given && i < old->topic_count; i++)
         buf_printf(&line, "%s%.*s", i ? "," : " topics=", BYTES_ARG(old->topics[i]));
+    if (own[SAN].is_given)
+        buf_printf(&line, " cert=%s", own[SAN].text);
+    else if (old && old->cert.len)
+        buf_printf(&line, " cert=%.*s", BYTES_ARG(old->cert));
     made = identity_parse(buf_bytes(&line), &why);
     if (made && !bytes_equal(made->name, bytes_of_text(name))) { /* it has a blank in it */
         why = "a name is 1 to 64 of [A-Za-z0-9_.-]";
@@ -256,8 +264,25 @@ static struct identity *identity_of(const char *name, const struct identity *old
     return made;
 }
 
-/* What is given on the command line goes before what the identity had, and its newest token of
- * before holds on. */
+static void add_token(struct identity *identity, const unsigned char *hash)
+{
+    memcpy(identity->tokens[identity->token_count++], hash, TOKEN_HASH_BYTES);
+}
+
+/* Both of before, or with a new one the newest of them and that. */
+static void take_tokens(struct identity *made, const struct identity *old,
+                        const unsigned char *hash)
+{
+    made->token_count = 0;
+    if (old && old->token_count == IDENTITY_TOKENS_MAX && !hash)
+        add_token(made, old->tokens[0]);
+    if (old && old->token_count)
+        add_token(made, old->tokens[old->token_count - 1]);
+    if (hash)
+        add_token(made, hash);
+}
+
+/* What is given on the command line goes before what the identity had. */
 static enum ctl_exit add_line(struct buf *line, const char *name, const struct identity *old,
                               const struct option_value *own, const unsigned char *hash)
 {
@@ -272,11 +297,7 @@ static enum ctl_exit add_line(struct buf *line, const char *name, const struct i
         made->until_ms = own[UNTIL].number;
     else if (old)
         made->until_ms = old->until_ms;
-    made->token_count = 0;
-    if (old && old->token_count)
-        memcpy(made->tokens[made->token_count++], old->tokens[old->token_count - 1],
-               TOKEN_HASH_BYTES);
-    memcpy(made->tokens[made->token_count++], hash, TOKEN_HASH_BYTES);
+    take_tokens(made, old, hash);
     identity_print(line, made);
     identity_drop(made);
     return CTL_DONE;
@@ -303,10 +324,12 @@ static enum ctl_exit run_new(struct ctl *ctl, const char *path, const char *name
 
     access_make_token(&token);
     access_hash(buf_bytes(&token), hash);
-    end = add_line(&line, name, old, own, hash);
+    end = add_line(&line, name, old, own, own[SAN].is_given ? NULL : hash);
     if (end == CTL_DONE)
         end = change(ctl, path, text, about, name, &line);
-    if (end == CTL_DONE)
+    if (end == CTL_DONE && own[SAN].is_given)
+        ctl_say("nodes take a certificate with %s for %s after a SIGHUP", own[SAN].text, name);
+    else if (end == CTL_DONE)
         tell(ctl, name, &token);
     explicit_bzero(token.at, token.room);
     buf_fini(&token);
@@ -356,8 +379,10 @@ static json_t *identity_json(const struct identity *identity)
         json_array_append_new(topics,
                               json_stringn(identity->topics[i].at, identity->topics[i].len));
     object = json_pack(
-        "{s:s%, s:s, s:o, s:i, s:o}", "name", identity->name.at, identity->name.len, "roles",
-        buf_text(&roles), "topics", topics, "tokens", (int)identity->token_count, "until_ms",
+        "{s:s%, s:s, s:o, s:i, s:o*, s:o}", "name", identity->name.at, identity->name.len,
+        "roles", buf_text(&roles), "topics", topics, "tokens", (int)identity->token_count,
+        "cert", identity->cert.len ? json_stringn(identity->cert.at, identity->cert.len) : NULL,
+        "until_ms",
         identity->until_ms == INT64_MAX ? json_null() : json_integer(identity->until_ms));
     buf_fini(&roles);
     return object;
@@ -375,6 +400,7 @@ static void add_row(struct table *table, const json_t *row)
     table_add(table, text.len ? buf_bytes(&text) : BYTES("*"));
     buf_fini(&text);
     table_add_number(table, output_number(row, "tokens", 0));
+    table_add(table, json_object_get(row, "cert") ? output_text(row, "cert") : BYTES("-"));
     if (output_number(row, "until_ms", 0))
         table_add_moment(table, output_number(row, "until_ms", 0));
     else
@@ -383,11 +409,9 @@ static void add_row(struct table *table, const json_t *row)
 
 static enum ctl_exit run_list(const struct ctl *ctl, const char *path, const struct buf *text)
 {
-    static const struct table_column columns[] = {{"NAME", false},
-                                                  {"ROLES", false},
-                                                  {"TOPICS", false},
-                                                  {"TOKENS", true},
-                                                  {"UNTIL", false}};
+    static const struct table_column columns[] = {{"NAME", false},   {"ROLES", false},
+                                                  {"TOPICS", false}, {"TOKENS", true},
+                                                  {"CERT", false},   {"UNTIL", false}};
     struct bytes rest = buf_bytes(text);
     json_t *rows = json_array();
     enum ctl_exit end = check(path, "", text);
@@ -402,7 +426,7 @@ static enum ctl_exit run_list(const struct ctl *ctl, const char *path, const str
     if (end == CTL_DONE && ctl->is_json)
         output_json_and_free(json_pack("{s:O}", "identities", rows));
     else if (end == CTL_DONE)
-        output_rows(ctl, columns, 5, rows, add_row);
+        output_rows(ctl, columns, 6, rows, add_row);
     json_decref(rows);
     return end;
 }
@@ -473,10 +497,12 @@ const struct command token_command = {
     .name = "token",
     .usage = "new|list|revoke|check [NAME]",
     .summary = "make, list and revoke the tokens of identities",
-    .text = "new prints a token and writes its hash into the file. Of an identity that has\n"
-            "one already, the newest token of before holds on: give the new one to its\n"
-            "clients, then 'token revoke NAME --old'. revoke without --old takes the whole\n"
-            "identity out. check asks a node as whom the token of --token-file acts.\n",
+    .text =
+        "new prints a token and writes its hash into the file. Of an identity that has\n"
+        "one already, the newest token of before holds on: give the new one to its\n"
+        "clients, then 'token revoke NAME --old'. revoke without --old takes the whole\n"
+        "identity out. check asks a node as whom the token of --token-file acts. With --san\n"
+        "new makes no token.\n",
     .options = token_options,
     .choices = choices,
     .words_min = 1,

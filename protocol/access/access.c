@@ -15,7 +15,8 @@
 #define COUNTERS   1024
 #define ATTEMPT_MS 1000
 
-/* A token's hash, hashed again with the salt: its order says nothing about the first hash. */
+/* A token's hash, hashed again with the salt: its order says nothing about the first hash. Or a
+ * certificate's name, with the salt behind and not in front: no token can be taken for one. */
 struct key {
     unsigned char mixed[TOKEN_HASH_BYTES];
     struct identity *identity;
@@ -59,6 +60,11 @@ static void mix(const struct access *a, const unsigned char *hash, unsigned char
 {
     hash_both(a, bytes_of((const char *)a->salt, SALT_BYTES),
               bytes_of((const char *)hash, TOKEN_HASH_BYTES), mixed);
+}
+
+static void mix_cert(const struct access *a, struct bytes name, unsigned char *mixed)
+{
+    hash_both(a, name, bytes_of((const char *)a->salt, SALT_BYTES), mixed);
 }
 
 void access_make_token(struct buf *to)
@@ -191,21 +197,32 @@ static int by_mixed(const void *a, const void *b)
                   TOKEN_HASH_BYTES);
 }
 
+static void add_keys(const struct access *a, struct known *known, struct identity *identity)
+{
+    for (unsigned i = 0; i < identity->token_count; i++) {
+        struct key *key = &known->keys[known->key_count++];
+
+        key->identity = identity;
+        mix(a, identity->tokens[i], key->mixed);
+    }
+    if (identity->cert.len) {
+        struct key *key = &known->keys[known->key_count++];
+
+        key->identity = identity;
+        mix_cert(a, identity->cert, key->mixed);
+    }
+}
+
 static void make_keys(const struct access *a, struct known *known)
 {
-    known->keys =
-        must(calloc((size_t)known->count * IDENTITY_TOKENS_MAX + 1, sizeof(*known->keys)));
+    known->keys = must(
+        calloc((size_t)known->count * (IDENTITY_TOKENS_MAX + 1) + 1, sizeof(*known->keys)));
     for (unsigned i = 0; i < known->count; i++)
-        for (unsigned k = 0; k < known->identities[i]->token_count; k++) {
-            struct key *key = &known->keys[known->key_count++];
-
-            key->identity = known->identities[i];
-            mix(a, key->identity->tokens[k], key->mixed);
-        }
+        add_keys(a, known, known->identities[i]);
     qsort(known->keys, known->key_count, sizeof(*known->keys), by_mixed);
 }
 
-/* Each name and each token is of one identity. */
+/* Each name, each token and each certificate's name is of one identity. */
 static bool are_unique(const struct known *known, struct buf *why)
 {
     for (unsigned i = 1; i < known->count; i++)
@@ -216,7 +233,7 @@ static bool are_unique(const struct known *known, struct buf *why)
         }
     for (unsigned i = 1; i < known->key_count; i++)
         if (by_mixed(&known->keys[i - 1], &known->keys[i]) == 0) {
-            buf_printf(why, "%.*s has a token twice, or that of %.*s",
+            buf_printf(why, "%.*s has a token twice, or a token or cert of %.*s",
                        BYTES_ARG(known->keys[i].identity->name),
                        BYTES_ARG(known->keys[i - 1].identity->name));
             return false;
@@ -249,18 +266,37 @@ static struct identity *unless_over(struct identity *identity, int64_t now_ms)
     return now_ms < identity->until_ms ? identity : NULL;
 }
 
+static struct identity *of_key(const struct access *a, const struct key *wanted, int64_t now_ms)
+{
+    const struct key *found =
+        a->known.key_count
+            ? bsearch(wanted, a->known.keys, a->known.key_count, sizeof(*wanted), by_mixed)
+            : NULL;
+
+    return found ? unless_over(found->identity, now_ms) : NULL;
+}
+
 struct identity *access_of_token(const struct access *a, struct bytes token, int64_t now_ms)
 {
     unsigned char hash[TOKEN_HASH_BYTES];
     struct key wanted;
-    const struct key *found;
 
     hash_both(a, bytes_of("", 0), token.len ? token : BYTES(""), hash);
     mix(a, hash, wanted.mixed);
-    found = a->known.key_count
-                ? bsearch(&wanted, a->known.keys, a->known.key_count, sizeof(wanted), by_mixed)
-                : NULL;
-    return found ? unless_over(found->identity, now_ms) : NULL;
+    return of_key(a, &wanted, now_ms);
+}
+
+struct identity *access_of_certificate(const struct access *a, struct bytes names,
+                                       int64_t now_ms)
+{
+    struct identity *found = NULL;
+    struct key wanted;
+
+    while (!found && names.len) {
+        mix_cert(a, bytes_cut(&names, '\n'), wanted.mixed);
+        found = of_key(a, &wanted, now_ms);
+    }
+    return found;
 }
 
 struct identity *access_of_name(const struct access *a, struct bytes name, int64_t now_ms)

@@ -5,7 +5,8 @@
  * where there is none that it could act as:
  *
  *   - the one whose token it carries, or
- *   - where it carries none, the one that its port gives to such clients (http.as, gmq.as), or
+ *   - where it carries none, the one that has a name of its client's certificate, or
+ *   - where there is none, the one that its port gives to such clients (http.as, gmq.as), or
  *   - nobody, who may do nothing but what is for everybody.
  *
  * Nothing here tells why a token is not valid (unknown, replaced, expired: one answer), or how
@@ -47,9 +48,12 @@ bool access_is_on(const struct access *a);
 /* How many identities are known. */
 unsigned access_count(const struct access *a);
 
-/* The identity of a token, and of a name; NULL: there is none, or its time is over. Borrowed
- * until the next access_take(). */
+/* The identity of a token, of a certificate with these names, as connection_names() gives them,
+ * and of a name; NULL: there is none, or its time is over. Of several names the first counts
+ * that an identity has. Borrowed until the next access_take(). */
 struct identity *access_of_token(const struct access *a, struct bytes token, int64_t now_ms);
+struct identity *access_of_certificate(const struct access *a, struct bytes names,
+                                       int64_t now_ms);
 struct identity *access_of_name(const struct access *a, struct bytes name, int64_t now_ms);
 
 /* Notes a request without a valid token. True: there were too many from this address (bytes, as

@@ -116,10 +116,46 @@ static const char *take_token(struct identity *identity, struct bytes value)
     return NULL;
 }
 
+static bool begins_with(struct bytes text, const char *front)
+{
+    return text.len >= strlen(front) && memcmp(text.at, front, strlen(front)) == 0;
+}
+
+static bool is_in_dns(char c)
+{
+    return is_letter_or_digit(c) || c == '-' || c == '_' || c == '.';
+}
+
+bool identity_cert_normalize(struct bytes name)
+{
+    bool is_dns = begins_with(name, "DNS:");
+    char *at = (char *)name.at;
+
+    if ((!is_dns && !begins_with(name, "URI:")) || name.len == 4 ||
+        name.len > IDENTITY_CERT_MAX)
+        return false;
+    for (size_t i = 4; i < name.len; i++) {
+        if (is_dns ? !is_in_dns(at[i]) : (at[i] <= ' ' || at[i] > '~'))
+            return false;
+        if (is_dns && at[i] >= 'A' && at[i] <= 'Z')
+            at[i] = (char)(at[i] - 'A' + 'a');
+    }
+    return true;
+}
+
+static const char *take_cert(struct identity *identity, struct bytes value)
+{
+    identity->cert = value;
+    return identity_cert_normalize(value)
+               ? NULL
+               : "cert: a name of a certificate is DNS:shop.example.com or URI:scheme:...";
+}
+
 static const struct {
     const char *name;
     const char *(*take)(struct identity *identity, struct bytes value);
-} members[] = {{"topics", take_topics}, {"until", take_until}, {"token", take_token}};
+} members[] = {
+    {"topics", take_topics}, {"until", take_until}, {"token", take_token}, {"cert", take_cert}};
 
 #define MEMBERS (sizeof(members) / sizeof(*members))
 
@@ -135,7 +171,7 @@ static const char *take_member(struct identity *identity, struct bytes word, uns
         *given |= 1u << i;
         return members[i].take(identity, word);
     }
-    return "behind name and roles stand topics=..., until=... and token=... only";
+    return "behind name and roles stand topics=..., until=..., token=... and cert=... only";
 }
 
 static const char *take_line(struct identity *identity, struct bytes rest)
@@ -190,6 +226,8 @@ void identity_print(struct buf *to, const struct identity *identity)
         buf_add_text(to, i ? "," : " token=");
         hex_add(to, identity->tokens[i], TOKEN_HASH_BYTES);
     }
+    if (identity->cert.len)
+        buf_printf(to, " cert=%.*s", BYTES_ARG(identity->cert));
 }
 
 /* ---- in use ---- */

@@ -3,6 +3,7 @@
  * An identity is a line of text, wherever it is kept:
  *
  *   shop produce,consume topics=orders,mail.* until=2027-01-01T00:00:00Z token=SHA256[,SHA256]
+ *   mill produce cert=DNS:mill.example.com
  *
  *   name     1 to 64 of [A-Za-z0-9_.-]
  *   roles    with commas between; "all" is every role
@@ -10,6 +11,9 @@
  *   until    when the identity expires; UTC; left out: never
  *   token    the SHA-256 of a token, 64 hexadecimal digits. Two, so that a new token can take
  *            the place of an old one without a moment in which neither holds
+ *   cert     a name in the certificate of its clients: a subject alternative name (RFC 5280,
+ *            4.2.1.6) of type DNS or URI, "DNS:mill.example.com", "URI:spiffe://acme/mill". No
+ *            common name: RFC 9525 (section 2) has given these up, and a subject has blanks
  *
  * The line holds no token, only its hash: 32 random bytes cannot be found from their hash.
  */
@@ -25,6 +29,7 @@
 #define IDENTITY_NAME_MAX   64
 #define IDENTITY_TOPICS_MAX 64
 #define IDENTITY_TOKENS_MAX 2
+#define IDENTITY_CERT_MAX   512
 #define IDENTITY_LINE_MAX   16384
 #define TOKEN_HASH_BYTES    32
 
@@ -35,14 +40,19 @@ struct identity {
     unsigned token_count;
     int64_t until_ms; /* Unix time; INT64_MAX: never */
     struct bytes name;
+    struct bytes cert;                        /* DNS in lower case; empty: none */
     struct bytes topics[IDENTITY_TOPICS_MAX]; /* patterns; none: every topic */
     unsigned char tokens[IDENTITY_TOKENS_MAX][TOKEN_HASH_BYTES];
-    char text[]; /* what name and topics borrow from */
+    char text[]; /* what name, cert and topics borrow from */
 };
 
 /* A new identity from its line, with one user: the caller. NULL: `*why` says what is wrong, for
  * people; static. */
 struct identity *identity_parse(struct bytes line, const char **why);
+
+/* Writes such a name of a certificate as it is compared: DNS in lower case (RFC 4343), in
+ * place. False: it is none that an identity may have. */
+bool identity_cert_normalize(struct bytes name);
 
 /* Adds its line, without an end of line. */
 void identity_print(struct buf *to, const struct identity *identity);

@@ -277,6 +277,10 @@ static void add_topics(struct buf *json, const struct identity *who)
 
 void access_get(struct exchange *x)
 {
+    static const char *const proofs[] = {[EXCHANGE_NOTHING] = "null",
+                                         [EXCHANGE_TOKEN] = "\"token\"",
+                                         [EXCHANGE_CERTIFICATE] = "\"certificate\"",
+                                         [EXCHANGE_PORT] = "\"port\""};
     const struct identity *who = x->who;
     struct buf json = BUF_INIT;
 
@@ -292,7 +296,7 @@ void access_get(struct exchange *x)
         json_put_number(&json, "],\"until_ms\":", who->until_ms);
     else
         buf_add_text(&json, "],\"until_ms\":null");
-    buf_add_char(&json, '}');
+    buf_printf(&json, ",\"known_by\":%s}", proofs[x->proof]);
     exchange_reply_buf(x, 200, &json);
 }
 

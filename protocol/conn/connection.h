@@ -50,6 +50,7 @@ struct tls_session;
 #define CONNECTION_ACK_STEPS    6
 #define CONNECTION_DRAIN_ACK_MS 100 /* ending_ack_ms while the node stops */
 #define CONNECTION_READ_BYTES   65536
+#define CONNECTION_NAMES_MAX    8 /* each of them may be looked up at each request */
 
 /* What all connections of a protocol share; the limits may change at any time. Callbacks come
  * from the event loop (on_input also from connection_done), never from connection_send, _close
@@ -191,9 +192,11 @@ void connection_done(struct connection *c);
  * from now on. */
 void connection_wind_up(struct connection *c, const char *reason);
 
-/* The subject of the client's certificate, which was verified, in the form of RFC 2253; NULL:
- * it has shown none. Lives as long as the connection is not closed. */
-const char *connection_subject(struct connection *c);
+/* The names in the client's certificate, which was verified: its subject alternative names of
+ * type DNS, in lower case, and URI, as "DNS:shop.example.com", each with a '\n' behind. Empty:
+ * it has shown none. Names that an identity cannot have are left out (identity.h), and those
+ * behind the first CONNECTION_NAMES_MAX. Lives as long as the connection is not closed. */
+struct bytes connection_names(struct connection *c);
 
 /* Closes the descriptor at once; nothing more is sent. acked_bytes counts what is acknowledged
  * by now. on_closed comes in the next turn. */

@@ -10,11 +10,13 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/tls_context.h"
 #include "base/tls_tickets.h"
+#include "protocol/access/identity.h"
 #include "protocol/conn/private.h"
 #include "protocol/conn/tls_session.h"
 
@@ -370,7 +372,7 @@ void connection_fini_tls(struct connection *c)
     SSL_free(s->ssl);
     buf_fini(&s->unsent);
     stream_fini(&s->marks);
-    free(s->subject);
+    buf_fini(&s->names);
     free(s->blamed);
     free(s);
 }
@@ -457,14 +459,52 @@ enum tls_progress connection_take_tls(struct connection *c, struct bytes wire, c
 
 /* ---- the client's certificate ---- */
 
-const char *connection_subject(struct connection *c)
+/* Adds a name, or nothing where it is none that an identity can have. */
+static bool add_san(const GENERAL_NAME *name, struct buf *to)
+{
+    const ASN1_IA5STRING *value = name->type == GEN_DNS   ? name->d.dNSName
+                                  : name->type == GEN_URI ? name->d.uniformResourceIdentifier
+                                                          : NULL;
+    size_t begin = to->len;
+
+    if (!value)
+        return false;
+    buf_add_text(to, name->type == GEN_DNS ? "DNS:" : "URI:");
+    buf_add_bytes(to, bytes_of((const char *)ASN1_STRING_get0_data(value),
+                               (size_t)ASN1_STRING_length(value)));
+    if (!identity_cert_normalize(bytes_of(to->at + begin, to->len - begin))) {
+        to->len = begin;
+        return false;
+    }
+    buf_add_char(to, '\n');
+    return true;
+}
+
+static void add_sans(X509 *certificate, struct buf *to)
+{
+    GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+    unsigned added = 0;
+
+    for (int i = 0; added < CONNECTION_NAMES_MAX && i < sk_GENERAL_NAME_num(names); i++)
+        added += add_san(sk_GENERAL_NAME_value(names, i), to);
+    GENERAL_NAMES_free(names);
+    ERR_clear_error(); /* of an extension that is malformed */
+}
+
+struct bytes connection_names(struct connection *c)
 {
     struct tls_session *s = c->tls;
-    const X509 *peer = s && s->is_open ? SSL_get0_peer_certificate(s->ssl) : NULL;
 
-    if (peer && !s->subject && SSL_get_verify_result(s->ssl) == X509_V_OK)
-        s->subject = print_name(X509_get_subject_name(peer));
-    return s ? s->subject : NULL;
+    if (!s || !s->is_open)
+        return BYTES("");
+    if (!s->has_names && SSL_get_verify_result(s->ssl) == X509_V_OK) {
+        X509 *peer = SSL_get0_peer_certificate(s->ssl);
+
+        s->has_names = true;
+        if (peer)
+            add_sans(peer, &s->names);
+    }
+    return buf_bytes(&s->names);
 }
 
 /* ---- output ---- */

@@ -43,7 +43,8 @@ struct tls_session {
     uint64_t plain_bytes;   /* what all records carry, */
     uint64_t acked_bytes;   /* and of that: acknowledged, as last asked */
     struct stream marks;    /* struct mark, of records not acknowledged */
-    char *subject;
+    bool has_names;         /* `names` was filled */
+    struct buf names;       /* of the client's certificate */
     char *blamed; /* the first certificate that was not good, and why; NULL: none */
 };
 

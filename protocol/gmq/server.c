@@ -53,7 +53,8 @@ static void finish_request(struct gmq_client *client)
 struct request {
     struct gmq_call call;
     struct gmq_client *client;
-    struct list link; /* in the client's waiting or pushes, or not */
+    struct identity *who; /* as whom it acts; NULL where everybody may do everything */
+    struct list link;     /* in the client's waiting or pushes, or not */
     union {
         struct op push;
         struct pop pop;
@@ -63,13 +64,15 @@ struct request {
 };
 
 /* Takes the call over, with a copy of what it needs from its frame. */
-static struct request *request_new(struct gmq_client *client, struct gmq_call *call)
+static struct request *request_new(struct gmq_client *client, struct gmq_call *call,
+                                   struct identity *who)
 {
     struct request *r = must(malloc(sizeof(*r) + gmq_call_bytes(call)));
 
     r->call = *call;
     gmq_call_move(&r->call, r->text);
     r->client = client;
+    r->who = identity_use(who);
     list_init(&r->link);
     return r;
 }
@@ -78,6 +81,7 @@ static void request_free(struct request *r)
 {
     list_remove(&r->link);
     gmq_call_fini(&r->call);
+    identity_drop(r->who);
     free(r);
 }
 
@@ -140,7 +144,8 @@ static void on_pop_done(struct pop *pop)
 
 /* ---- who asks ----
  *
- * gmq's clients cannot say who they are: all of a port act as one identity. */
+ * gmq's clients cannot say who they are: all of a port act as one identity, but those that show
+ * a certificate with a name that an identity has. */
 
 static const unsigned roles_for[] = {
     [GMQ_PUSH] = ACCESS_PRODUCE, [GMQ_POP] = ACCESS_CONSUME, [GMQ_ACK] = ACCESS_CONSUME};
@@ -150,9 +155,19 @@ static bool is_access_on(const struct gmq *g)
     return g->options.access && access_is_on(g->options.access);
 }
 
-static const struct identity *identity_of(const struct gmq *g)
+/* NULL: there is none, or everybody may do everything. Borrowed. */
+static struct identity *identity_of(struct gmq_client *client)
 {
-    return access_of_name(g->options.access, bytes_of_text(g->options.as), clock_wall_ms());
+    const struct gmq_options *options = &client->gmq->options;
+    int64_t now_ms = clock_wall_ms();
+    struct identity *who;
+
+    if (!is_access_on(client->gmq))
+        return NULL;
+    who = access_of_certificate(options->access, connection_names(&client->base.connection),
+                                now_ms);
+
+    return who ? who : access_of_name(options->access, bytes_of_text(options->as), now_ms);
 }
 
 static bool has_topics(const struct identity *who, const struct gmq_call *call)
@@ -165,22 +180,20 @@ static bool has_topics(const struct identity *who, const struct gmq_call *call)
     return true; /* the topic of an Ack is found first: is_ack_for() */
 }
 
-static bool is_allowed(const struct gmq *g, const struct gmq_call *call)
+static bool is_allowed(const struct gmq *g, const struct gmq_call *call,
+                       const struct identity *who)
 {
-    const struct identity *who;
-
     if (!is_access_on(g))
         return true;
-    who = identity_of(g);
     return who && (who->roles & roles_for[call->method]) && has_topics(who, call);
 }
 
+/* Its client may have gone, and with it the certificate. */
 static bool is_ack_for(const struct id_ack *ack, struct bytes topic)
 {
-    const struct gmq *g = CONTAINER_OF(ack, struct request, asked.ack)->client->gmq;
-    const struct identity *who = is_access_on(g) ? identity_of(g) : NULL;
+    const struct identity *who = CONTAINER_OF(ack, struct request, asked.ack)->who;
 
-    return !is_access_on(g) || (who && identity_has_topic(who, topic));
+    return !who || identity_has_topic(who, topic);
 }
 
 /* ---- to the queue ---- */
@@ -272,13 +285,14 @@ static void refuse(struct gmq_client *client, const struct gmq_call *call, enum 
     send_reply(client);
 }
 
-static enum status judge(const struct gmq *g, const struct gmq_call *call)
+static enum status judge(const struct gmq *g, const struct gmq_call *call,
+                         const struct identity *who)
 {
     if (call->refusal)
         return STATUS_BAD_REQUEST; /* in its own words */
     if (g->port.is_stopping)
         return STATUS_SHUTTING_DOWN;
-    return is_allowed(g, call) ? STATUS_OK : STATUS_FORBIDDEN;
+    return is_allowed(g, call, who) ? STATUS_OK : STATUS_FORBIDDEN;
 }
 
 /* Ends the connection: where the next request begins is unknown. */
@@ -291,6 +305,7 @@ static void lose(struct gmq_client *client)
 static void take_request(struct gmq_client *client, struct bytes frame)
 {
     struct gmq *g = client->gmq;
+    struct identity *who = identity_of(client);
     struct gmq_call call;
     enum status status;
     bool is_json;
@@ -298,10 +313,10 @@ static void take_request(struct gmq_client *client, struct bytes frame)
     g->port.stats.requests++;
     buf_add_bytes(&g->frame, frame);
     is_json = gmq_call_parse(&call, g->frame.at, g->frame.len);
-    status = is_json ? judge(g, &call) : STATUS_BAD_REQUEST;
+    status = is_json ? judge(g, &call, who) : STATUS_BAD_REQUEST;
     if (status == STATUS_OK) {
         connection_begin(&client->base.connection);
-        submit(g, request_new(client, &call));
+        submit(g, request_new(client, &call, who));
     } else {
         if (is_json)
             refuse(client, &call, status);

@@ -40,21 +40,35 @@ static enum http_error refuse(struct http_request *r)
     return is_too_many ? HTTP_ERROR_ATTEMPTS : HTTP_ERROR_UNAUTHORIZED;
 }
 
-/* A wrong token does not fall back to the identity of those without one: it is a mistake. */
-static enum http_error identify(struct http_request *r)
+/* A wrong token does not fall back to the identity of those without one: it is a mistake. A
+ * certificate that no identity has may be for TLS alone. */
+static struct identity *find(struct http_request *r, enum exchange_proof *proof)
 {
     const struct http_options *options = &r->client->http->options;
     struct bytes given = r->exchange.head.authorization;
+    int64_t now_ms = clock_wall_ms();
     struct identity *who;
 
+    *proof = EXCHANGE_TOKEN;
     if (given.at)
-        who = access_of_token(options->access, token_in(given), clock_wall_ms());
-    else
-        who = access_of_name(options->access, bytes_of_text(options->as), clock_wall_ms());
-    r->exchange.who = identity_use(who);
+        return access_of_token(options->access, token_in(given), now_ms);
+    *proof = EXCHANGE_CERTIFICATE;
+    who = access_of_certificate(options->access, connection_names(&r->client->base.connection),
+                                now_ms);
     if (who)
-        return HTTP_ERROR_NONE;
-    return refuse(r);
+        return who;
+    *proof = EXCHANGE_PORT;
+    return access_of_name(options->access, bytes_of_text(options->as), now_ms);
+}
+
+static enum http_error identify(struct http_request *r)
+{
+    enum exchange_proof proof;
+    struct identity *who = find(r, &proof);
+
+    r->exchange.who = identity_use(who);
+    r->exchange.proof = who ? proof : EXCHANGE_NOTHING;
+    return who ? HTTP_ERROR_NONE : refuse(r);
 }
 
 /* What needs no identity: at the node's socket, for its mode says who may connect; and where

@@ -20,6 +20,9 @@
 struct delivery;
 struct identity;
 
+/* By what a request was known. */
+enum exchange_proof { EXCHANGE_NOTHING, EXCHANGE_TOKEN, EXCHANGE_CERTIFICATE, EXCHANGE_PORT };
+
 struct exchange {
     struct http *http;
     void *arg;                 /* of http_new(), for the handlers */
@@ -40,6 +43,7 @@ struct exchange {
     /* What the request may do without an identity: all, on any topic, that is for these roles.
      * 0: it needs one. */
     unsigned granted;
+    enum exchange_proof proof;
     void *handler; /* see exchange_keep() */
 
     /* Wait no longer: the client has left or ended its side, or the node is stopping. Called

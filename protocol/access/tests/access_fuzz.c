@@ -44,6 +44,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
         assert(why.len);
     (void)access_of_token(access, text, 0);
     (void)access_of_name(access, text, 0);
+    (void)access_of_certificate(access, text, 0);
     read_back(text);
     buf_fini(&why);
     access_free(access);

@@ -107,6 +107,42 @@ static void each_token_is_of_one_identity(void **state)
     buf_fini(&text);
 }
 
+static const char *whose_certificate(struct access *a, const char *names)
+{
+    return name_of(access_of_certificate(a, bytes_of_text(names), NOW_MS));
+}
+
+static void a_certificate_is_known_by_its_names(void **state)
+{
+    struct buf text = BUF_INIT;
+
+    buf_add_text(&text,
+                 "shop produce cert=DNS:Shop.example.com\nmill all cert=URI:spiffe://mill\n"
+                 "past all until=2001-01-01T00:00:00Z cert=DNS:past");
+    take(*state, &text);
+    assert_string_equal(whose_certificate(*state, "DNS:shop.example.com\n"), "shop");
+    assert_string_equal(whose_certificate(*state, "DNS:a\nURI:spiffe://mill\nDNS:b\n"), "mill");
+    assert_string_equal(whose_certificate(*state, "URI:spiffe://mill\nDNS:shop.example.com\n"),
+                        "mill");
+    assert_string_equal(whose_certificate(*state, ""), "");
+    assert_string_equal(whose_certificate(*state, "DNS:mill\n"), "");
+    assert_string_equal(whose_certificate(*state, "DNS:past\n"), "");
+    assert_string_equal(whose_certificate(*state, "DNS:past\nURI:spiffe://mill\n"), "mill");
+    /* No token stands for a certificate, whatever it says. */
+    assert_string_equal(whose(*state, "DNS:shop.example.com"), "");
+    buf_fini(&text);
+}
+
+static void a_certificate_is_of_one_identity(void **state)
+{
+    struct buf why = BUF_INIT;
+
+    assert_int_equal(access_take(*state, BYTES("a all cert=DNS:x\nb all cert=DNS:X\n"), &why),
+                     STATUS_BAD_CONFIG);
+    assert_non_null(strstr(buf_text(&why), " has a token twice, or a token or cert of "));
+    buf_fini(&why);
+}
+
 static void finds_each_of_many(void **state)
 {
     struct buf text = BUF_INIT;
@@ -165,7 +201,7 @@ static void a_bad_file_changes_nothing(void **state)
     add_token(&twice, " token=", "same");
     buf_add_char(&twice, '\n');
     assert_int_equal(access_take(*state, buf_bytes(&twice), &text), STATUS_BAD_CONFIG);
-    assert_non_null(strstr(buf_text(&text), " has a token twice, or that of "));
+    assert_non_null(strstr(buf_text(&text), " has a token twice, or a token or cert of "));
     assert_string_equal(whose(*state, "t"), "shop");
     assert_string_equal(whose(*state, "same"), "");
     buf_fini(&text);
@@ -244,6 +280,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_token_is_known_by_its_sha_256, set_up, tear_down),
         cmocka_unit_test_setup_teardown(each_token_is_of_one_identity, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_certificate_is_known_by_its_names, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_certificate_is_of_one_identity, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_each_of_many, set_up, tear_down),
         cmocka_unit_test_setup_teardown(is_nobody_from_its_last_second_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_bad_file_changes_nothing, set_up, tear_down),

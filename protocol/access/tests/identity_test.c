@@ -33,6 +33,8 @@ static void says_what_it_was_told(void **state)
         "a.b_c-9 inspect topics=orders",
         "shop consume topics=orders,mail.*,* until=2027-01-31T09:30:59Z token=" HASH_A,
         "shop consume token=" HASH_A "," HASH_B,
+        "shop consume token=" HASH_A " cert=DNS:shop.example.com",
+        "shop consume cert=URI:spiffe://acme/a,b",
     };
 
     for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
@@ -58,6 +60,17 @@ static void takes_blanks_any_order_and_all(void **state)
     assert_int_equal(identity->tokens[0][31], 0xff);
     assert_int_equal(identity->topic_count, 1);
     identity_drop(identity);
+}
+
+static void a_name_of_dns_is_in_lower_case(void **state)
+{
+    struct identity *dns = parse("shop all cert=DNS:Shop.EXAMPLE.com"),
+                    *uri = parse("shop all cert=URI:Spiffe://ACME");
+
+    assert_true(bytes_equal(dns->cert, BYTES("DNS:shop.example.com")));
+    assert_true(bytes_equal(uri->cert, BYTES("URI:Spiffe://ACME")));
+    identity_drop(dns);
+    identity_drop(uri);
 }
 
 static void refuses_what_it_does_not_understand(void **state)
@@ -92,6 +105,15 @@ static void refuses_what_it_does_not_understand(void **state)
          "token: the SHA-256"},
         {"shop produce token=" HASH_A "," HASH_B "," HASH_A, "token: more than two"},
         {"shop produce topics=a topics=b", "a member is given twice"},
+        {"shop produce cert=", "cert: a name"},
+        {"shop produce cert=shop.example.com", "cert: a name"},
+        {"shop produce cert=DNS:", "cert: a name"},
+        {"shop produce cert=DNS:*.example.com", "cert: a name"},
+        {"shop produce cert=DNS:a,DNS:b", "cert: a name"},
+        {"shop produce cert=dns:a", "cert: a name"},
+        {"shop produce cert=CN=shop", "cert: a name"},
+        {"shop produce cert=URI:", "cert: a name"},
+        {"shop produce cert=URI:sp\xc3\xb6", "cert: a name"},
         {"shop produce whatever=1", "behind name and roles"},
         {"shop produce topics", "topics: each"},
         {"shop produce consume", "behind name and roles"},
@@ -157,6 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_it_was_told),
         cmocka_unit_test(takes_blanks_any_order_and_all),
+        cmocka_unit_test(a_name_of_dns_is_in_lower_case),
         cmocka_unit_test(refuses_what_it_does_not_understand),
         cmocka_unit_test(bounds_what_an_operator_may_write),
         cmocka_unit_test(has_the_topics_of_its_patterns_and_no_others),

@@ -247,7 +247,7 @@ static void without_a_token_a_client_acts_as_the_ports_identity(void **state)
     http_reload(http_port(f->http), &f->options);
     assert_has(ask_as(f, "", "GET /v1/access"),
                "{\"name\":\"guest\",\"roles\":[\"inspect\"],\"topics\":[\"*\"],"
-               "\"until_ms\":null}");
+               "\"until_ms\":null,\"known_by\":\"port\"}");
     assert_starts(ask_as(f, "", "POST /v1/topics/orders/jobs"), "HTTP/1.1 403 ");
     assert_starts(ask_as(f, "wrong", "GET /v1/access"), "HTTP/1.1 401 ");
     f->options.as = "nobody";
@@ -259,7 +259,7 @@ static void says_as_whom_a_request_acts(void **state)
 {
     assert_has(ask_as(*state, "shop-token", "GET /v1/access"),
                "{\"name\":\"shop\",\"roles\":[\"produce\",\"consume\"],"
-               "\"topics\":[\"orders\",\"mail/*\"],\"until_ms\":null}");
+               "\"topics\":[\"orders\",\"mail/*\"],\"until_ms\":null,\"known_by\":\"token\"}");
 }
 
 static void too_many_without_a_valid_token_are_told_to_wait_and_others_are_not(void **state)
@@ -382,7 +382,7 @@ static void without_identities_everybody_may_do_everything(void **state)
     assert_starts(ask_as(*state, "whatever", "GET /v1/status"), "HTTP/1.1 200 ");
     assert_has(ask_as(*state, "", "GET /v1/access"),
                "{\"name\":null,\"roles\":[\"produce\",\"consume\",\"inspect\",\"operate\","
-               "\"admin\"],\"topics\":[\"*\"],\"until_ms\":null}");
+               "\"admin\"],\"topics\":[\"*\"],\"until_ms\":null,\"known_by\":null}");
     assert_int_equal(access_take(known, BYTES("# nobody\n"), &why), STATUS_OK);
     assert_starts(ask_as(*state, "shop-token", "GET /v1/status"), "HTTP/1.1 401 ");
 }
