@@ -151,6 +151,15 @@ static void let_a_request_in(struct conf_draft *d)
                        "must be at least limits.http_body_bytes");
 }
 
+static void let_an_address_send_a_request(struct conf_draft *d)
+{
+    size_t bytes = d->conf->limits.bytes_per_address;
+
+    if (bytes && bytes < d->conf->limits.http_body_bytes)
+        check_complain(d, "limits.bytes_per_address",
+                       "must be at least limits.http_body_bytes, or 0 for no limit");
+}
+
 /* ---- secrets ---- */
 
 /* Reads the text of `file`, without its end of line, into *secret, or complains about the key
@@ -330,6 +339,7 @@ static const struct check_rule rules[] = {
     {let_a_body_out, {"limits.body_bytes", "limits.output_bytes"}},
     {let_a_body_in, {"limits.body_bytes", "limits.http_body_bytes"}},
     {let_a_request_in, {"limits.http_body_bytes", "limits.http_bodies_bytes"}},
+    {let_an_address_send_a_request, {"limits.http_body_bytes", "limits.bytes_per_address"}},
 };
 
 void check_rules(struct conf_draft *d, const struct check_rule *these, size_t count)

@@ -223,6 +223,9 @@ struct conf {
         size_t body_bytes;
         unsigned connections;             /* per protocol; 0: see wiring_connections_max() */
         unsigned connections_per_address; /* the same; 0: no limit of its own */
+        unsigned connects_per_address;    /* a second; the same */
+        unsigned requests_per_address;    /* a second; the same */
+        size_t bytes_per_address;         /* in work; the same */
         unsigned pipelined;               /* per connection */
         unsigned waiting;
         size_t output_bytes; /* per connection */

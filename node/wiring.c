@@ -242,12 +242,22 @@ enum status wiring_read_access(struct access *access, const struct conf *conf, s
 
 /* ---- ports: how the dialects begin to serve, and what a reload changes, a row each ---- */
 
+static struct port_address_limits address_limits_of(const struct conf *conf)
+{
+    return (struct port_address_limits){
+        .connects = conf->limits.connects_per_address,
+        .requests = conf->limits.requests_per_address,
+        .bytes = conf->limits.bytes_per_address,
+    };
+}
+
 static struct port_limits limits_of(const struct conf *conf)
 {
     return (struct port_limits){
         .body_max_bytes = conf->limits.body_bytes,
         .connections_max = connections_max(conf),
         .connections_per_address = conf->limits.connections_per_address,
+        .of_address = address_limits_of(conf),
         .pipelined_max = conf->limits.pipelined,
         .output_max_bytes = conf->limits.output_bytes,
         .request_ms = conf->limits.request_ms,
@@ -286,6 +296,7 @@ static struct http_options http_options_of(const struct wiring_ports *from, int 
         .open_roles = open_roles(fd),
         .connections_max = connections_max(conf),
         .connections_per_address = conf->limits.connections_per_address,
+        .of_address = address_limits_of(conf),
         .excess_max = excess_max(descriptors_allowed()),
         .hosts = conf->http.hosts,
         .own = {conf->node.id, conf->ha.advertise},

@@ -31,6 +31,17 @@ void connection_done(struct connection *c)
     connection_close_when_finished(c);
 }
 
+void connection_hold(struct connection *c)
+{
+    c->is_held = true;
+}
+
+void connection_resume(struct connection *c)
+{
+    c->is_held = false;
+    connection_pause_or_resume(c);
+}
+
 /* ---- the end ----
  *
  * With an end in sight a timer looks often at first, then less and less: no event reports that

@@ -133,7 +133,8 @@ struct connection {
     /* For the files that private.h names */
     int fd;
     struct peer_end end;   /* the client's; the port sets it */
-    bool is_paused;        /* reads nothing, because too many requests are in work */
+    bool is_held;          /* see connection_hold() */
+    bool is_paused;        /* reads nothing: it is held, or too many requests are in work */
     bool is_read_disabled; /* paused, and its `readable` is off */
     bool is_watched;       /* in the hangup set: the client may end while nothing is read */
     bool saw_end; /* the client has ended its side; still OPEN: there is input before that */
@@ -186,6 +187,11 @@ void connection_end_output(struct connection *c);
  * its answer). */
 void connection_begin(struct connection *c);
 void connection_done(struct connection *c);
+
+/* Nothing more is read or offered until connection_resume(), which offers what is there: call
+ * that from the loop. */
+void connection_hold(struct connection *c);
+void connection_resume(struct connection *c);
 
 /* Takes no more input, and closes when all requests in work are answered and written and
  * awaited output is acknowledged. On a connection that ends already, the current limits hold

@@ -80,6 +80,38 @@ void peers_init(struct port_peers *peers)
 {
     for (unsigned i = 0; i < PEER_SLOTS; i++)
         list_init(&peers->slots[i]);
+    list_init(&peers->idle);
+}
+
+static void forget(struct peer *peer)
+{
+    list_remove(&peer->link);
+    list_remove(&peer->idle);
+    free(peer);
+}
+
+void peers_fini(struct port_peers *peers)
+{
+    struct list *link;
+
+    while ((link = list_first(&peers->idle)))
+        forget(CONTAINER_OF(link, struct peer, idle));
+}
+
+/* Two at each join, while one at most may come anew: so they do not pile up. */
+static void forget_some(struct port_peers *peers, int64_t now_mono_ms)
+{
+    struct list *link;
+
+    for (unsigned i = 0; i < 2 && (link = list_pop(&peers->idle)); i++) {
+        struct peer *peer = CONTAINER_OF(link, struct peer, idle);
+
+        if (allowance_is_whole(&peer->connecting, now_mono_ms) &&
+            allowance_is_whole(&peer->requests, now_mono_ms))
+            forget(peer);
+        else
+            list_append(&peers->idle, link);
+    }
 }
 
 struct peer_network peer_network_of(const struct peer_end *end)
@@ -107,22 +139,28 @@ static unsigned slot_of(const struct peer_network *network)
     return hash % PEER_SLOTS;
 }
 
-struct peer *peers_join(struct port_peers *peers, const struct peer_end *end)
+struct peer *peers_join(struct port_peers *peers, const struct peer_end *end,
+                        int64_t now_mono_ms)
 {
     struct peer_network network = peer_network_of(end);
     struct list *slot = &peers->slots[slot_of(&network)];
     struct peer *peer;
 
+    forget_some(peers, now_mono_ms);
     LIST_EACH (link, slot) {
         peer = CONTAINER_OF(link, struct peer, link);
         if (memcmp(&peer->network, &network, sizeof(network)) == 0) {
             peer->joined++;
+            list_remove(&peer->idle);
             return peer;
         }
     }
     peer = must(calloc(1, sizeof(*peer)));
     peer->joined = 1;
     peer->network = network;
+    peer->all = peers;
+    list_init(&peer->idle);
+    list_init(&peer->held);
     list_append(slot, &peer->link);
     return peer;
 }
@@ -134,8 +172,12 @@ struct bytes peer_address(const struct peer *peer)
 
 void peer_leave(struct peer *peer)
 {
+    bool was_limited = peer->connecting.whole_mono_us || peer->requests.whole_mono_us;
+
     if (--peer->joined)
         return;
-    list_remove(&peer->link);
-    free(peer);
+    if (was_limited)
+        list_append(&peer->all->idle, &peer->idle);
+    else
+        forget(peer);
 }

@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <stddef.h>
 
+#include "base/allowance.h"
 #include "base/bytes.h"
 #include "base/list.h"
 
@@ -44,12 +45,20 @@ struct peer_network {
 
 struct peer_network peer_network_of(const struct peer_end *end);
 
-/* An address that clients have joined. The counts are kept by the protocol, zero at first. */
+/* An address that clients have joined. The counts are kept by the protocol, zero at first. A
+ * peer without clients is forgotten once its allowances are whole: else a client that connects
+ * anew for each request would have no limit. */
 struct peer {
     struct list link; /* in its slot */
+    struct list idle; /* while nobody has joined it */
+    struct port_peers *all;
     unsigned joined;
     unsigned connections;
-    size_t body_bytes[2]; /* HTTP: of bodies, small ones and large ones */
+    size_t body_bytes[2];        /* HTTP: of bodies, small ones and large ones */
+    size_t work_bytes;           /* gmq: of requests in work */
+    struct list held;            /* gmq: clients that are read no further because of that */
+    struct allowance connecting; /* of limits.connects_per_address */
+    struct allowance requests;   /* of limits.requests_per_address */
     struct peer_network network;
 };
 
@@ -58,17 +67,20 @@ struct peer {
 /* The addresses of one protocol's clients. */
 struct port_peers {
     struct list slots[PEER_SLOTS];
+    struct list idle; /* without clients */
 };
 
 void peers_init(struct port_peers *peers);
+void peers_fini(struct port_peers *peers); /* when all have left */
 
 /* The peer of a client that comes from there, which has joined it; never NULL. */
-struct peer *peers_join(struct port_peers *peers, const struct peer_end *end);
+struct peer *peers_join(struct port_peers *peers, const struct peer_end *end,
+                        int64_t now_mono_ms);
 
 /* The network, byte by byte: the same of all protocols. Lives as long as the peer. */
 struct bytes peer_address(const struct peer *peer);
 
-/* Undoes one peers_join(); the last one frees the peer. */
+/* Undoes one peers_join(). */
 void peer_leave(struct peer *peer);
 
 #endif

@@ -149,12 +149,54 @@ static enum port_admission admission_of(const struct port *p, const struct peer 
     return most && peer->connections >= most ? PORT_IS_FULL_FOR_ADDRESS : PORT_ADMITS;
 }
 
+/* A unix socket's clients have no address, and would all be one. */
+static bool is_limited(const struct peer *peer)
+{
+    return peer->network.family != 0;
+}
+
+bool port_take_request(struct port_client *c)
+{
+    bool is_fine =
+        !is_limited(c->peer) || allowance_take(&c->peer->requests, c->port->of_address.requests,
+                                               timers_now(&c->port->loop->timers));
+
+    c->port->stats.slowed += !is_fine;
+    return is_fine;
+}
+
+int64_t port_reserve_request(struct port_client *c)
+{
+    int64_t ms = is_limited(c->peer)
+                     ? allowance_reserve(&c->peer->requests, c->port->of_address.requests,
+                                         timers_now(&c->port->loop->timers))
+                     : 0;
+
+    c->port->stats.slowed += ms > 0;
+    return ms;
+}
+
+bool port_may_have_bytes(const struct port_client *c, size_t bytes, uint64_t more)
+{
+    size_t most = c->port->of_address.bytes;
+
+    return !most || !is_limited(c->peer) || bytes + more <= most;
+}
+
 /* A client that comes from p->listener.from. */
 static void admit(struct port *p, int fd)
 {
-    struct peer *peer = peers_join(&p->peers, &p->listener.from);
+    int64_t now_mono_ms = timers_now(&p->loop->timers);
+    struct peer *peer = peers_join(&p->peers, &p->listener.from, now_mono_ms);
     enum port_admission admission = admission_of(p, peer);
 
+    if (is_limited(peer) &&
+        !allowance_take(&peer->connecting, p->of_address.connects, now_mono_ms)) {
+        p->stats.rejected++;
+        peer_leave(peer);
+        close(fd);
+        return;
+    }
     if (admission)
         p->stats.rejected++;
     p->ops->on_client(p, fd, peer, admission);
@@ -483,6 +525,7 @@ void port_limit(struct port *p, const struct port_limits *limits, size_t request
     p->limits = *limits;
     p->connections_max = limits->connections_max;
     p->connections_per_address = limits->connections_per_address;
+    p->of_address = limits->of_address;
     p->kind.in_work_max = limits->pipelined_max;
     p->kind.output_max_bytes = limits->output_max_bytes;
     p->kind.kept_max_bytes = KEPT_BYTES(request_max_bytes);
@@ -502,6 +545,7 @@ void port_fini(struct port *p)
 {
     assert(list_is_empty(&p->clients) && list_is_empty(&p->arriving));
     listener_stop(&p->listener);
+    peers_fini(&p->peers);
 }
 
 void port_free(struct port *p)

@@ -95,11 +95,20 @@ struct port_ops {
     void (*free)(struct port *p);       /* after on_stopped */
 };
 
+/* Limits of an address, beside that of its connections; 0: none. A client that has no IP
+ * address has none. */
+struct port_address_limits {
+    unsigned connects; /* new connections a second; one more is closed without a word */
+    unsigned requests; /* a second */
+    size_t bytes;      /* of requests in work */
+};
+
 /* The limits of a dialect over TCP, as the configuration has them. */
 struct port_limits {
     size_t body_max_bytes; /* of a job; the queue judges it, requests are sized by it */
     unsigned connections_max;
     unsigned connections_per_address; /* 0: no limit of its own */
+    struct port_address_limits of_address;
     unsigned pipelined_max;  /* requests of one connection in work at once; at least 1 */
     size_t output_max_bytes; /* unread replies of one connection */
     /* The time for a request to arrive, from its first byte to its last, and for a reply to be
@@ -116,7 +125,7 @@ struct port_limits {
     X(accepted, COUNTER, "dueq_connections_accepted_total", \
       "Clients that were accepted.") \
     X(rejected, COUNTER, "dueq_connections_rejected_total", \
-      "Clients that came over limits.connections or connections_per_address.") \
+      "Clients that came over limits.connections, connections_per_address or connects_per_address.") \
     X(unproxied, COUNTER, "dueq_proxy_headers_wrong_total", \
       "Connections of a listed proxy whose PROXY header was malformed, missing or late.") \
     X(shed, COUNTER, "dueq_connections_shed_total", \
@@ -128,6 +137,9 @@ struct port_limits {
     X(refused, COUNTER, "dueq_requests_refused_total", \
       "Requests that were not understood, not known, too large, or came while the node " \
       "stopped.") \
+    X(slowed, COUNTER, "dueq_requests_slowed_total", \
+      "Requests over the rate of their address or identity, and without a valid token too often: " \
+      "HTTP answers them with 429, gmq reads them later.") \
     X(handshakes, COUNTER, "dueq_tls_handshakes_total", \
       "Clients that have begun to speak TLS.") \
     X(handshakes_failed, COUNTER, "dueq_tls_handshakes_failed_total", \
@@ -153,8 +165,9 @@ struct port {
                                   * all but on_acked; and of `tls` what says so there */
     unsigned connections_max;
     unsigned connections_per_address; /* 0: no limit of its own */
-    struct port_limits limits;        /* of a dialect over TCP, see port_limit() */
-    bool is_stopping;                 /* new requests are refused */
+    struct port_address_limits of_address;
+    struct port_limits limits; /* of a dialect over TCP, see port_limit() */
+    bool is_stopping;          /* new requests are refused */
     bool is_closing;
 
     /* port.c's own */
@@ -215,6 +228,14 @@ void port_fini(struct port *p);
  */
 void port_join(struct port *p, struct port_client *c, int fd, struct peer *peer,
                bool is_admitted);
+
+/* A request has come, or is to be read. False: it is one too many of its address in a second.
+ * Or: it counts in any case, and is to be read after so many ms. */
+bool port_take_request(struct port_client *c);
+int64_t port_reserve_request(struct port_client *c);
+
+/* May the address have so many bytes more in work, beside `bytes` of now? */
+bool port_may_have_bytes(const struct port_client *c, size_t bytes, uint64_t more);
 
 /* Sends a reply, as connection_send() does, and takes over the delivery that it carries. */
 void port_send(struct port_client *c, struct bytes reply, struct delivery *d);

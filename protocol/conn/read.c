@@ -60,17 +60,21 @@ static void offer_kept(struct connection *c)
 
 /* ---- reading, or not ---- */
 
+static bool has_to_pause(const struct connection *c)
+{
+    return c->is_held || c->in_work >= c->kind->in_work_max;
+}
+
 void connection_pause_or_resume(struct connection *c)
 {
-    unsigned max = c->kind->in_work_max;
-    bool is_full;
+    bool has_to;
 
-    if (c->state == CONNECTION_OPEN && c->is_paused && c->in_work < max)
+    if (c->state == CONNECTION_OPEN && c->is_paused && !has_to_pause(c))
         offer_kept(c);
-    is_full = c->in_work >= max;
-    if (c->state != CONNECTION_OPEN || is_full == c->is_paused)
+    has_to = has_to_pause(c);
+    if (c->state != CONNECTION_OPEN || has_to == c->is_paused)
         return;
-    c->is_paused = is_full;
+    c->is_paused = has_to;
     if (c->is_read_disabled)
         event_add(c->readable, NULL);
     c->is_read_disabled = false;

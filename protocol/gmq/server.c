@@ -12,6 +12,7 @@
 #include "protocol/access/role.h"
 #include "protocol/conn/peer.h"
 #include "protocol/gmq/codec.h"
+#include "protocol/json/read.h"
 
 /* A byte of a body takes up to six in JSON (\u0001); the rest is for topic, id and spaces. */
 #define FRAME_BYTES(body_bytes) (6 * (body_bytes) + 65536)
@@ -37,14 +38,6 @@ static void wind_up_if_closing(struct gmq_client *client)
         connection_wind_up(&client->base.connection, "the node is stopping");
 }
 
-/* The last step of a request. */
-static void finish_request(struct gmq_client *client)
-{
-    connection_done(&client->base.connection);
-    wind_up_if_closing(client);
-    free_if_done(client);
-}
-
 /* ---- requests ----
  *
  * A request lives from its frame to its reply; a job in that reply is then followed by
@@ -54,6 +47,7 @@ struct request {
     struct gmq_call call;
     struct gmq_client *client;
     struct identity *who; /* as whom it acts; NULL where everybody may do everything */
+    size_t bytes;         /* of its frame */
     struct list link;     /* in the client's waiting or pushes, or not */
     union {
         struct op push;
@@ -85,6 +79,31 @@ static void request_free(struct request *r)
     free(r);
 }
 
+/* The bytes of a request are answered for; clients that wait for that go on from the loop. */
+static void release_bytes(struct gmq_client *client, size_t bytes)
+{
+    struct peer *peer = client->base.peer;
+    struct list *link;
+
+    peer->work_bytes -= bytes;
+    while (port_may_have_bytes(&client->base, peer->work_bytes, 1) &&
+           (link = list_pop(&peer->held)))
+        timer_arm(&client->gmq->port.loop->timers,
+                  &CONTAINER_OF(link, struct gmq_client, held)->holding, 0);
+}
+
+/* The last step of a request, which is freed. */
+static void finish_request(struct request *r)
+{
+    struct gmq_client *client = r->client;
+
+    release_bytes(client, r->bytes);
+    request_free(r);
+    connection_done(&client->base.connection);
+    wind_up_if_closing(client);
+    free_if_done(client);
+}
+
 /* ---- answers ---- */
 
 static void send_reply(struct gmq_client *client)
@@ -104,8 +123,7 @@ static void finish(struct request *r, enum status status)
     else
         gmq_reply_status(&g->reply, &r->call, status, g->options.strict);
     send_reply(client);
-    request_free(r);
-    finish_request(client);
+    finish_request(r);
 }
 
 static void hand_over(struct request *r)
@@ -117,8 +135,7 @@ static void hand_over(struct request *r)
     gmq_reply_job(&g->reply, r->call.id, pop->topic, &pop->jobs[0], g->options.strict);
     port_send(&client->base, buf_bytes(&g->reply), pop->delivery);
     buf_reuse(&g->reply);
-    request_free(r);
-    finish_request(client);
+    finish_request(r);
 }
 
 static void on_push_done(struct op *op)
@@ -315,8 +332,12 @@ static void take_request(struct gmq_client *client, struct bytes frame)
     is_json = gmq_call_parse(&call, g->frame.at, g->frame.len);
     status = is_json ? judge(g, &call, who) : STATUS_BAD_REQUEST;
     if (status == STATUS_OK) {
+        struct request *r = request_new(client, &call, who);
+
+        r->bytes = frame.len;
+        client->base.peer->work_bytes += frame.len;
         connection_begin(&client->base.connection);
-        submit(g, request_new(client, &call, who));
+        submit(g, r);
     } else {
         if (is_json)
             refuse(client, &call, status);
@@ -366,7 +387,60 @@ static void abandon_pushes(struct gmq_client *client)
 
 static bool has_room(const struct connection *c)
 {
-    return c->state == CONNECTION_OPEN && c->in_work < c->kind->in_work_max;
+    return c->state == CONNECTION_OPEN && !c->is_held && c->in_work < c->kind->in_work_max;
+}
+
+/* ---- limits of an address ----
+ *
+ * gmq has no answer that says "too often", so a client over a limit is read no further until
+ * its next request has its turn. The turns of an address come one after the other: many clients
+ * that wait cost no more than one. */
+
+static void on_turn(struct timer *timer)
+{
+    connection_resume(&CONTAINER_OF(timer, struct gmq_client, holding)->base.connection);
+}
+
+static void hold_for(struct gmq_client *client, int64_t ms)
+{
+    connection_hold(&client->base.connection);
+    timer_arm(&client->gmq->port.loop->timers, &client->holding, ms);
+}
+
+static void hold_for_bytes(struct gmq_client *client)
+{
+    connection_hold(&client->base.connection);
+    list_append(&client->base.peer->held, &client->held);
+}
+
+/* White space is no request. */
+static bool is_at_request(const struct gmq_client *client, struct bytes input)
+{
+    size_t i = 0;
+
+    while (i < input.len && json_is_space(input.at[i]))
+        i++;
+    return !gmq_scan_is_inside(&client->scan) && i < input.len;
+}
+
+/* False: the next request has to wait, and its client is held. */
+static bool may_begin(struct gmq_client *client)
+{
+    int64_t wait_ms;
+
+    if (!client->is_paid) {
+        client->is_paid = true;
+        wait_ms = port_reserve_request(&client->base);
+        if (wait_ms > 0) {
+            hold_for(client, wait_ms);
+            return false;
+        }
+    }
+    if (!port_may_have_bytes(&client->base, client->base.peer->work_bytes, 1)) {
+        hold_for_bytes(client);
+        return false;
+    }
+    return true;
 }
 
 /* The time of a request runs from its first byte that is read; behind a full load of requests
@@ -402,13 +476,15 @@ static size_t on_input(struct connection *c, struct bytes input)
     size_t used = 0;
 
     while (used < input.len && has_room(c) && result != GMQ_SCAN_MORE) {
-        struct bytes frame;
+        struct bytes rest = bytes_of(input.at + used, input.len - used), frame;
         size_t n;
 
-        result = gmq_scan_next(&client->scan, bytes_of(input.at + used, input.len - used),
-                               frame_max_bytes, &frame, &n);
+        if (is_at_request(client, rest) && !may_begin(client))
+            break;
+        result = gmq_scan_next(&client->scan, rest, frame_max_bytes, &frame, &n);
         used += n;
         has_ended |= result != GMQ_SCAN_MORE;
+        client->is_paid &= result == GMQ_SCAN_MORE;
         if (result == GMQ_SCAN_OVERSIZE)
             refuse_unread(client, "too_large: the request is too large (limits.body_bytes); it "
                                   "was skipped");
@@ -439,6 +515,8 @@ static void on_closed(struct connection *c)
     struct gmq_client *client = client_of(c);
 
     timer_disarm(&client->gmq->port.loop->timers, &client->arrival);
+    timer_disarm(&client->gmq->port.loop->timers, &client->holding);
+    list_remove(&client->held);
     give_up_waiting(client);
     port_settle(&client->base);
     client->is_closed = true;
@@ -484,6 +562,8 @@ static void on_client(struct port *p, int fd, struct peer *peer, enum port_admis
     client = must(calloc(1, sizeof(*client)));
     client->gmq = g;
     timer_init(&client->arrival, on_arrival_late);
+    timer_init(&client->holding, on_turn);
+    list_init(&client->held);
     list_init(&client->waiting);
     list_init(&client->pushes);
     port_join(p, &client->base, fd, peer, true);

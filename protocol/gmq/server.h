@@ -21,6 +21,9 @@ struct gmq_client {
     struct gmq *gmq;
     struct gmq_scan scan;
     struct timer arrival; /* armed while a part of a request is there */
+    struct timer holding; /* armed while it waits for its turn, see server.c */
+    struct list held;     /* in its peer's, or not */
+    bool is_paid;         /* the next request has its place among those of a second */
     struct list waiting;  /* Pops handed to the queue */
     struct list pushes;   /* Pushes handed to the queue */
     bool is_closed;

@@ -34,10 +34,13 @@ static struct bytes token_in(struct bytes authorization)
 static enum http_error refuse(struct http_request *r)
 {
     struct http *h = r->client->http;
-    bool is_too_many = access_is_attempt_too_many(
-        h->options.access, exchange_address(&r->exchange), timers_now(&h->port.loop->timers));
 
-    return is_too_many ? HTTP_ERROR_ATTEMPTS : HTTP_ERROR_UNAUTHORIZED;
+    if (!access_is_attempt_too_many(h->options.access, exchange_address(&r->exchange),
+                                    timers_now(&h->port.loop->timers)))
+        return HTTP_ERROR_UNAUTHORIZED;
+    h->port.stats.slowed++;
+    r->client->is_slowed = true;
+    return HTTP_ERROR_ATTEMPTS;
 }
 
 /* A wrong token does not fall back to the identity of those without one: it is a mistake. A

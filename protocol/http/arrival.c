@@ -70,10 +70,13 @@ static enum http_error judge(struct http_request *r)
     enum http_error error;
 
     error = route_find(&r->exchange);
+    r->client->is_slowed = !port_take_request(&r->client->base);
     if (r->client->excess && (error || !r->exchange.route->is_for_monitors))
         return (enum http_error)r->client->excess;
     if (h->port.is_stopping)
         return HTTP_ERROR_STOPPING;
+    if (r->client->is_slowed && (error || !r->exchange.route->is_for_monitors))
+        return HTTP_ERROR_REQUESTS;
     if (!is_called_well(r))
         return HTTP_ERROR_WRONG_HOST;
     if (!error && is_forgery(&r->exchange))
@@ -223,8 +226,17 @@ static struct http_request *find_victim(const struct http_request *r, bool is_la
     return NULL;
 }
 
+/* Of an address, and an acknowledgement always has room. */
+static bool may_have_bytes(const struct http_request *r, uint64_t whole)
+{
+    const size_t *bytes = r->client->base.peer->body_bytes;
+    size_t others = bytes[false] + bytes[true] - r->content.room;
+
+    return whole <= FIRST_ROOM_BYTES || port_may_have_bytes(&r->client->base, others, whole);
+}
+
 /* Makes `room` for the content. A chunked body may turn out to be large. */
-static bool make_room(struct http_request *r, size_t room)
+static enum http_error make_room(struct http_request *r, size_t room)
 {
     struct http *h = r->client->http;
     bool is_large = r->exchange.head.body_bytes > SMALL_BYTES || room > SMALL_BYTES;
@@ -232,16 +244,25 @@ static bool make_room(struct http_request *r, size_t room)
     bool is_free = !is_large && room <= FIRST_ROOM_BYTES;
     struct http_request *victim;
 
+    if (!may_have_bytes(r, room))
+        return HTTP_ERROR_BYTES;
     while (!is_free && h->body_bytes[is_large] + more > budget(h, is_large)) {
         victim = find_victim(r, is_large, more);
         if (!victim)
-            return false;
+            return HTTP_ERROR_BODIES;
         http_request_refuse(victim, victim->error ? victim->error : HTTP_ERROR_DISPLACED);
     }
     discharge(r);
     buf_resize(&r->content, room);
     charge(r, is_large, r->content.room);
-    return true;
+    return HTTP_ERROR_NONE;
+}
+
+static enum http_error judge_length(const struct http_request *r)
+{
+    if (!may_have_bytes(r, r->exchange.head.body_bytes))
+        return HTTP_ERROR_BYTES;
+    return may_have_room(r) ? HTTP_ERROR_NONE : HTTP_ERROR_BODIES;
 }
 
 /* A client that waits for "100 Continue" is sent the refusal instead. */
@@ -252,8 +273,8 @@ static void begin_body(struct http_request *r)
 
     r->error = judge(r);
     error = body_begin(&r->body, head, body_max_bytes(r));
-    if (!error && wanted_body(r) != ROUTE_NO_BODY && !may_have_room(r))
-        error = HTTP_ERROR_BODIES;
+    if (!error && wanted_body(r) != ROUTE_NO_BODY)
+        error = judge_length(r);
     if (r->body.state == BODY_DONE)
         http_request_work(r);
     else if (error || (r->error && head->expects_continue))
@@ -315,14 +336,16 @@ static size_t room_for(const struct http_request *r, size_t len)
 
 static enum http_error keep(struct http_request *r, struct bytes content)
 {
+    enum http_error error;
     size_t room;
 
     if (!content.len || (wanted_body(r) == ROUTE_NO_BODY && !asked_is_audited(r)))
         return HTTP_ERROR_NONE;
     note_rate(r);
     room = room_for(r, r->content.len + content.len);
-    if (room > r->content.room && !make_room(r, room))
-        return HTTP_ERROR_BODIES;
+    error = room > r->content.room ? make_room(r, room) : HTTP_ERROR_NONE;
+    if (error)
+        return error;
     buf_add_bytes(&r->content, content);
     return HTTP_ERROR_NONE;
 }

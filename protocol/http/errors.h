@@ -46,6 +46,8 @@
     X(EXPECTATION,   417, "expectation_failed",  "only 'Expect: 100-continue' is understood")  \
     X(WRONG_HOST,    421, "wrong_host",          "this node does not go by the name in 'Host': use its address, or add the name to http.hosts") \
     X(ATTEMPTS,      429, "too_many_attempts",   "too many requests without a valid token from this address; try again later, with one") \
+    X(REQUESTS,      429, "too_many_requests",   "more requests in a second than one address may send (limits.requests_per_address); wait a second") \
+    X(BYTES,         429, "too_many_requests",   "more bytes of requests at once than one address may have in work (limits.bytes_per_address); wait until some are answered") \
     X(TOPIC_FULL,    429, "topic_full",          "the topic has as many jobs as its max_jobs allows, dead ones counted: consume, purge the dead, or raise max_jobs") \
     X(TOPIC_FULL_BYTES, 429, "topic_full",       "with this body the topic would have more than its max_bytes, dead jobs counted: consume, purge the dead, or raise max_bytes") \
     X(HEAD,          431, "headers_too_large",   "more than 16 KiB, or 100 lines, of headers") \

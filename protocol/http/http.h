@@ -63,6 +63,7 @@ struct http_app {
 struct http_options {
     unsigned connections_max;
     unsigned connections_per_address; /* 0: no limit of its own */
+    struct port_address_limits of_address;
     unsigned excess_max;     /* clients over a limit that are read all the same, see server.c */
     int64_t idle_ms;         /* a connection that says nothing for so long is closed; 0: 60 s */
     int64_t request_ms;      /* for a request to arrive, and for a reply to be read */

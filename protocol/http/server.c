@@ -15,7 +15,8 @@
  *                                  \--------------> LAST_REPLY
  *
  *   IN_WORK     the handler has it; nothing more is read
- *   HELD        its client has to read the reply first, or others are to have their turn
+ *   HELD        its client has to read the reply first, or others are to have their turn; or it
+ *               asks too often, and each answer costs as much as the last one
  *   LEAVING     answered before its body was there, or without knowing where it ends: what
  *               still comes is thrown away for a while, because a close that meets unread
  *               bytes becomes a reset, which may overtake the reply. It sees the end at once
@@ -48,6 +49,7 @@
 #define EXCESS_MS         1000        /* a client over a limit has to say what it wants */
 #define LEAVING_MS        1000
 #define STOPPING_MS       2000 /* for a reply to be read, when the node stops */
+#define SLOWED_MS         1000 /* as Retry-After says */
 #define REQUESTS_PER_TURN 16
 
 static struct http_client *client_of(const struct connection *c)
@@ -195,6 +197,8 @@ static void go_on(struct http_client *client, bool is_kept, bool has_read_all)
         await_last_reply(client, "it was the last request");
     } else if (has_unread_reply(client)) {
         hold(client, reading_ms(client->http));
+    } else if (client->is_slowed) {
+        hold(client, SLOWED_MS);
     }
 }
 
@@ -412,8 +416,8 @@ static void wind_up(struct port_client *c)
         return; /* its turn comes */
     if (client->phase != HTTP_HELD)
         await_last_reply(client, "the node is stopping");
-    else if (has_unread_reply(client))
-        arm_timer(client, reading_ms(client->http));
+    else
+        arm_timer(client, has_unread_reply(client) ? reading_ms(client->http) : 0);
 }
 
 static void on_timer(struct timer *timer)
@@ -565,6 +569,7 @@ void http_reload(struct port *p, const struct http_options *options)
     h->options = *options;
     p->connections_max = options->connections_max;
     p->connections_per_address = options->connections_per_address;
+    p->of_address = options->of_address;
     p->kind.idle_ms = options->idle_ms ? options->idle_ms : IDLE_DEFAULT_MS;
     set_limits(p);
 }

@@ -69,6 +69,7 @@ struct http_client {
      * it. NONE: it is admitted. */
     uint8_t excess;
     bool is_waiting; /* for a handler that answers later */
+    bool is_slowed;  /* behind the reply nothing is read for a while */
     bool is_closed;
 };
 

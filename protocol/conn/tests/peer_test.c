@@ -142,20 +142,80 @@ static void those_of_one_address_are_one_whichever_port_they_have(void **state)
     assert_non_null(peers);
     peers_init(peers);
     for (unsigned i = 0; i < 3; i++)
-        joined[i] = peers_join(peers, &ends[i]);
+        joined[i] = peers_join(peers, &ends[i], 0);
     assert_ptr_equal(joined[0], joined[2]);
     assert_ptr_not_equal(joined[0], joined[1]);
     joined[0]->connections = 7;
     peer_leave(joined[0]);
-    assert_ptr_equal(peers_join(peers, &ends[0]), joined[2]);
+    assert_ptr_equal(peers_join(peers, &ends[0], 0), joined[2]);
     assert_int_equal(joined[2]->connections, 7);
     peer_leave(joined[2]);
     peer_leave(joined[2]);
     peer_leave(joined[1]);
-    joined[0] = peers_join(peers, &ends[0]);
+    joined[0] = peers_join(peers, &ends[0], 0);
     assert_int_equal(joined[0]->connections, 0); /* forgotten */
     peer_leave(joined[0]);
     close(listening);
+    free(peers);
+}
+
+/* `count` addresses of 10.0.0.0/8, each joined and left once. */
+static void pass_through(struct port_peers *peers, unsigned count, int64_t now_ms)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct sockaddr_in v4 = {.sin_family = AF_INET,
+                                 .sin_addr.s_addr = htonl(0x0a000000 + i)};
+        struct peer_end end = peer_end_of((struct sockaddr *)&v4);
+        struct peer *peer = peers_join(peers, &end, now_ms);
+
+        (void)allowance_take(&peer->requests, 10, now_ms);
+        peer_leave(peer);
+    }
+}
+
+static unsigned idle_ones(const struct port_peers *peers)
+{
+    unsigned count = 0;
+
+    LIST_EACH (link, &peers->idle)
+        count++;
+    return count;
+}
+
+static void an_address_that_connects_anew_has_the_allowance_of_before(void **state)
+{
+    struct port_peers *peers = malloc(sizeof(*peers));
+    unsigned taken = 0;
+
+    assert_non_null(peers);
+    peers_init(peers);
+    for (unsigned i = 0; i < 100; i++) {
+        struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x0b000000)};
+        struct peer_end end = peer_end_of((struct sockaddr *)&v4);
+        struct peer *peer = peers_join(peers, &end, 1000);
+
+        taken += allowance_take(&peer->requests, 10, 1000);
+        peer_leave(peer);
+    }
+    assert_int_equal(taken, 10);
+    peers_fini(peers);
+    free(peers);
+}
+
+static void addresses_without_clients_are_forgotten_when_they_are_whole(void **state)
+{
+    struct port_peers *peers = malloc(sizeof(*peers));
+
+    assert_non_null(peers);
+    peers_init(peers);
+    pass_through(peers, 1000, 1000);
+    assert_int_equal(idle_ones(peers), 1000);
+    pass_through(peers, 1000, 5000);
+    assert_in_range(idle_ones(peers), 1, 1000); /* not 2,000 */
+    pass_through(peers, 600, 9000);
+    pass_through(peers, 1, 20000);
+    assert_in_range(idle_ones(peers), 1, 600);
+    peers_fini(peers);
     free(peers);
 }
 
@@ -228,6 +288,8 @@ int main(void)
         cmocka_unit_test(one_of_ipv6_has_brackets_and_one_of_ipv4_none_at_the_same_port),
         cmocka_unit_test(one_of_this_machine_is_called_by_its_user_and_process),
         cmocka_unit_test(those_of_one_address_are_one_whichever_port_they_have),
+        cmocka_unit_test(an_address_that_connects_anew_has_the_allowance_of_before),
+        cmocka_unit_test(addresses_without_clients_are_forgotten_when_they_are_whole),
         cmocka_unit_test(of_ipv6_a_network_of_64_bits_is_one_client),
         cmocka_unit_test(one_that_has_gone_keeps_its_name),
     };

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -266,6 +267,148 @@ static void one_address_has_no_more_places_than_its_limit(void **state)
     say(&first, PUSH("b", "t", ""));
     expect(&first, PUSHED);
     leave(&first);
+    leave(&other);
+}
+
+/* `count` pushes at once; their answers come as their turns come. */
+static void say_pushes(struct client *c, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        char request[200];
+
+        snprintf(request, sizeof(request), PUSH("p%u", "t", "") "\n", i);
+        say(c, request);
+    }
+}
+
+static unsigned answers(struct client *c)
+{
+    char text[4096];
+    ssize_t n;
+    unsigned lines = 0;
+
+    while ((n = recv(c->fd, text, sizeof(text), MSG_DONTWAIT)) > 0)
+        for (ssize_t i = 0; i < n; i++)
+            lines += text[i] == '\n';
+    return lines;
+}
+
+static void requests_over_the_rate_of_an_address_are_read_later(void **state)
+{
+    struct fixture *f = *state;
+    struct client c, other;
+
+    only_for_plain_clients();
+    f->options.limits.of_address.requests = 5;
+    gmq_reload(f->gmq, &f->options);
+    c = connect_client(f);
+    other = connect_from(f, 2);
+    say_pushes(&c, 8);
+    fixture_pass(f, 10);
+    assert_int_equal(answers(&c), 5);
+    say(&other, PUSH("a", "t", ""));
+    expect(&other, PUSHED);
+    for (unsigned i = 0; i < 3; i++) {
+        fixture_pass(f, 200);
+        assert_int_equal(answers(&c), 1);
+    }
+    assert_int_equal(f->gmq->stats.slowed, 3);
+    leave(&c);
+    leave(&other);
+}
+
+/* Ten that wait at once get ten turns, one after the other, and no more. */
+static void clients_of_an_address_that_wait_share_its_rate(void **state)
+{
+    struct fixture *f = *state;
+    struct client c[6];
+    unsigned answered = 0;
+
+    only_for_plain_clients();
+    f->options.limits.of_address.requests = 2;
+    gmq_reload(f->gmq, &f->options);
+    for (unsigned i = 0; i < 6; i++) {
+        c[i] = connect_client(f);
+        say(&c[i], PUSH("a", "t", ""));
+    }
+    fixture_pass(f, 10);
+    for (unsigned round = 0; round < 4; round++) {
+        unsigned now = 0;
+
+        for (unsigned i = 0; i < 6; i++)
+            now += answers(&c[i]);
+        assert_int_equal(now, round ? 1 : 2);
+        answered += now;
+        if (round < 3)
+            fixture_pass(f, 500);
+    }
+    assert_int_equal(answered, 5);
+    for (unsigned i = 0; i < 6; i++)
+        leave(&c[i]);
+}
+
+/* Line feeds behind a request are no request. */
+static void only_requests_count_among_those_of_a_second(void **state)
+{
+    struct fixture *f = *state;
+    struct client c;
+
+    only_for_plain_clients();
+    f->options.limits.of_address.requests = 3;
+    gmq_reload(f->gmq, &f->options);
+    c = connect_client(f);
+    for (unsigned i = 0; i < 3; i++) {
+        say(&c, ACK("nothing"));
+        AWAIT(f, answers(&c) == 1);
+        say(&c, "\n");
+        fixture_turn(f);
+    }
+    say(&c, ACK("nothing"));
+    fixture_pass(f, 10);
+    assert_int_equal(answers(&c), 0);
+    leave(&c);
+}
+
+static void a_held_client_that_leaves_is_forgotten(void **state)
+{
+    struct fixture *f = *state;
+    struct client c;
+
+    only_for_plain_clients();
+    f->options.limits.of_address.requests = 1;
+    gmq_reload(f->gmq, &f->options);
+    c = connect_client(f);
+    say_pushes(&c, 3);
+    fixture_pass(f, 10);
+    reset(&c);
+    AWAIT(f, connections(f) == 0);
+    fixture_pass(f, 5000);
+}
+
+static void bytes_over_the_limit_of_an_address_are_read_when_others_are_answered(void **state)
+{
+    struct fixture *f = *state;
+    struct client c, same, other;
+
+    only_for_plain_clients();
+    f->options.limits.of_address.bytes = 100;
+    gmq_reload(f->gmq, &f->options);
+    c = connect_client(f);
+    same = connect_client(f);
+    other = connect_from(f, 2);
+    memory_store_hold(f->ms);
+    say(&c, PUSH("1", "t", "") PUSH("2", "t", "") PUSH("3", "t", ""));
+    fixture_turn(f);
+    say(&same, PUSH("4", "t", ""));
+    say(&other, PUSH("5", "t", ""));
+    fixture_pass(f, 10);
+    assert_int_equal(f->gmq->stats.requests, 3); /* two of `c`, one of `other` */
+    memory_store_unhold(f->ms);
+    AWAIT(f, f->gmq->stats.requests == 5);
+    expect(&same, PUSHED);
+    expect(&other, PUSHED);
+    leave(&c);
+    leave(&same);
     leave(&other);
 }
 
@@ -576,6 +719,11 @@ int main(void)
         gmq_test(a_lower_limit_of_pipelined_requests_stops_no_client),
         gmq_test(turns_clients_away_when_there_are_too_many),
         gmq_test(one_address_has_no_more_places_than_its_limit),
+        gmq_test(requests_over_the_rate_of_an_address_are_read_later),
+        gmq_test(clients_of_an_address_that_wait_share_its_rate),
+        gmq_test(only_requests_count_among_those_of_a_second),
+        gmq_test(a_held_client_that_leaves_is_forgotten),
+        gmq_test(bytes_over_the_limit_of_an_address_are_read_when_others_are_answered),
         gmq_test(a_request_has_its_time_to_arrive),
         gmq_test(between_requests_and_in_work_there_is_no_time_to_arrive),
         gmq_test(closes_idle_connections_but_none_that_waits),
