@@ -367,6 +367,8 @@ static void on_hup(int number, short what, void *arg)
     for (unsigned i = 0; i < w->port_count; i++)
         wiring_port_reload(&w->ports_from, w->which[i], w->ports[i]);
     read_access(w, false);
+    for (unsigned i = 0; i < w->port_count; i++)
+        port_recheck(w->ports[i]);
 }
 
 static struct event *watch_signal(struct worker *w, int number,

@@ -23,7 +23,7 @@
 
 #define FILE_MAX_BYTES (1 << 20) /* as the node has it */
 
-enum { FILE_NAME, ROLES, TOPICS, UNTIL, SAN, OLD };
+enum { FILE_NAME, ROLES, TOPICS, UNTIL, SAN, RATE, CONNECTIONS, BYTES_MAX, OLD };
 
 static const struct option_row token_options[] = {
     [FILE_NAME] = {"file", 'f', OPTION_FILE, "FILE",
@@ -38,6 +38,13 @@ static const struct option_row token_options[] = {
              .text =
                  "new: a name in its clients' certificate, DNS:... or URI:..., in place of a\n"
                  "token"},
+    [RATE] = {"rate", 0, OPTION_TEXT, "N",
+              .text = "new: requests it may send a second; 0: any number"},
+    [CONNECTIONS] = {"connections", 0, OPTION_TEXT, "N",
+                     .text = "new: connections it may have at the same time; 0: any number"},
+    [BYTES_MAX] = {"bytes", 0, OPTION_TEXT, "SIZE",
+                   .text =
+                       "new: of requests it may have in work, such as 16MiB; 0: any number"},
     [OLD] = {"old", 'o', OPTION_FLAG, NULL, .text = "revoke: only the older of two tokens"},
     {0},
 };
@@ -230,6 +237,16 @@ static enum ctl_exit change(struct ctl *ctl, const char *path, const struct buf 
 
 /* ---- token new ---- */
 
+/* As it is given; else as before. */
+static void add_limit(struct buf *line, const char *name, const struct option_value *given,
+                      size_t before)
+{
+    if (given->is_given && strcmp(given->text, "0") != 0)
+        buf_printf(line, " %s=%s", name, given->text);
+    else if (!given->is_given && before)
+        buf_printf(line, " %s=%zu", name, before);
+}
+
 /* The identity that roles, topics and a name make, where they are given; else as before. NULL:
  * it was said what is wrong. */
 static struct identity *identity_of(const char *name, const struct identity *old,
@@ -252,6 +269,9 @@ static struct identity *identity_of(const char *name, const struct identity *old
         buf_printf(&line, " cert=%s", own[SAN].text);
     else if (old && old->cert.len)
         buf_printf(&line, " cert=%.*s", BYTES_ARG(old->cert));
+    add_limit(&line, "rate", &own[RATE], old ? old->rate : 0);
+    add_limit(&line, "connections", &own[CONNECTIONS], old ? old->connections_max : 0);
+    add_limit(&line, "bytes", &own[BYTES_MAX], old ? old->bytes_max : 0);
     made = identity_parse(buf_bytes(&line), &why);
     if (made && !bytes_equal(made->name, bytes_of_text(name))) { /* it has a blank in it */
         why = "a name is 1 to 64 of [A-Za-z0-9_.-]";

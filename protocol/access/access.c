@@ -125,13 +125,23 @@ unsigned access_count(const struct access *a)
     return a->known.count;
 }
 
-void access_turn_off(struct access *a)
-{
-    forget(&a->known);
-    a->is_on = false;
-}
-
 /* ---- taking them ---- */
+
+static struct identity *find_name(const struct access *a, struct bytes name)
+{
+    for (unsigned low = 0, high = a->known.count; low < high;) {
+        unsigned middle = low + (high - low) / 2;
+        int order = bytes_compare(a->known.identities[middle]->name, name);
+
+        if (order == 0)
+            return a->known.identities[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
 
 struct bytes access_next_line(struct bytes *rest)
 {
@@ -241,6 +251,34 @@ static bool are_unique(const struct known *known, struct buf *why)
     return true;
 }
 
+/* An identity whose line is the same stays the one that it is; of others what was counted goes
+ * on. */
+static void carry_over(const struct access *a, struct known *fresh)
+{
+    for (unsigned i = 0; i < fresh->count; i++) {
+        struct identity **made = &fresh->identities[i];
+        struct identity *old = find_name(a, (*made)->name);
+
+        if (old && identity_is_same(old, *made)) {
+            identity_drop(*made);
+            *made = identity_use(old);
+        } else if (old) {
+            identity_inherit(*made, old);
+        }
+    }
+}
+
+/* Requests that wait as one that is gone are not to wait any longer. */
+static void replace(struct access *a, const struct known *fresh)
+{
+    for (unsigned i = 0; i < a->known.count; i++)
+        a->known.identities[i]->is_gone = true;
+    for (unsigned i = 0; i < fresh->count; i++)
+        fresh->identities[i]->is_gone = false;
+    forget(&a->known);
+    a->known = *fresh;
+}
+
 enum status access_take(struct access *a, struct bytes text, struct buf *why)
 {
     struct known fresh = {0};
@@ -248,15 +286,23 @@ enum status access_take(struct access *a, struct bytes text, struct buf *why)
 
     if (is_good) {
         qsort(fresh.identities, fresh.count, sizeof(struct identity *), by_name);
+        carry_over(a, &fresh);
         make_keys(a, &fresh);
         is_good = are_unique(&fresh, why);
     }
-    forget(is_good ? &a->known : &fresh);
-    if (!is_good)
+    if (!is_good) {
+        forget(&fresh);
         return STATUS_BAD_CONFIG;
-    a->known = fresh;
+    }
+    replace(a, &fresh);
     a->is_on = true;
     return STATUS_OK;
+}
+
+void access_turn_off(struct access *a)
+{
+    replace(a, &(struct known){0});
+    a->is_on = false;
 }
 
 /* ---- finding one ---- */
@@ -301,18 +347,9 @@ struct identity *access_of_certificate(const struct access *a, struct bytes name
 
 struct identity *access_of_name(const struct access *a, struct bytes name, int64_t now_ms)
 {
-    for (unsigned low = 0, high = a->known.count; low < high;) {
-        unsigned middle = low + (high - low) / 2;
-        int order = bytes_compare(a->known.identities[middle]->name, name);
+    struct identity *found = find_name(a, name);
 
-        if (order == 0)
-            return unless_over(a->known.identities[middle], now_ms);
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    return found ? unless_over(found, now_ms) : NULL;
 }
 
 /* ---- without a valid token ---- */

@@ -10,6 +10,9 @@
 #define UNTIL_FORM  "%Y-%m-%dT%H:%M:%SZ"
 #define UNTIL_BYTES 20
 
+#define LIMIT_MAX 1000000
+#define BYTES_MAX (INT64_C(64) << 30)
+
 /* ---- a line in parts ---- */
 
 static bool is_blank(char c)
@@ -151,11 +154,72 @@ static const char *take_cert(struct identity *identity, struct bytes value)
                : "cert: a name of a certificate is DNS:shop.example.com or URI:scheme:...";
 }
 
+/* A whole number from 1 to `max`, and nothing behind it. */
+static bool read_number(struct bytes value, int64_t max, int64_t *number)
+{
+    return value.len && value.at[0] != '0' && bytes_take_digits(&value, number) &&
+           value.len == 0 && *number <= max;
+}
+
+static const char *take_rate(struct identity *identity, struct bytes value)
+{
+    int64_t rate = 0;
+    bool is_fine = read_number(value, LIMIT_MAX, &rate);
+
+    identity->rate = (unsigned)rate;
+    return is_fine ? NULL : "rate: requests a second, from 1 to 1000000";
+}
+
+static const char *take_connections(struct identity *identity, struct bytes value)
+{
+    int64_t connections = 0;
+    bool is_fine = read_number(value, LIMIT_MAX, &connections);
+
+    identity->connections_max = (unsigned)connections;
+    return is_fine ? NULL : "connections: from 1 to 1000000";
+}
+
+static const struct {
+    const char *word;
+    unsigned shift;
+} sizes[] = {{"GiB", 30}, {"MiB", 20}, {"KiB", 10}};
+
+#define SIZES (sizeof(sizes) / sizeof(*sizes))
+
+static const char *take_bytes(struct identity *identity, struct bytes value)
+{
+    unsigned shift = 0;
+    int64_t number = 0;
+
+    for (size_t i = 0; i < SIZES; i++)
+        if (value.len > 3 && memcmp(value.at + value.len - 3, sizes[i].word, 3) == 0) {
+            shift = sizes[i].shift;
+            value.len -= 3;
+            break;
+        }
+    if (!read_number(value, BYTES_MAX >> shift, &number))
+        return "bytes: such as 500000 or 16MiB, up to 64GiB";
+    identity->bytes_max = (size_t)number << shift;
+    return NULL;
+}
+
+static void print_bytes(struct buf *to, size_t bytes)
+{
+    for (size_t i = 0; i < SIZES; i++)
+        if (bytes % ((size_t)1 << sizes[i].shift) == 0) {
+            buf_printf(to, " bytes=%zu%s", bytes >> sizes[i].shift, sizes[i].word);
+            return;
+        }
+    buf_printf(to, " bytes=%zu", bytes);
+}
+
 static const struct {
     const char *name;
     const char *(*take)(struct identity *identity, struct bytes value);
-} members[] = {
-    {"topics", take_topics}, {"until", take_until}, {"token", take_token}, {"cert", take_cert}};
+} members[] = {{"topics", take_topics}, {"until", take_until},
+               {"token", take_token},   {"cert", take_cert},
+               {"rate", take_rate},     {"connections", take_connections},
+               {"bytes", take_bytes}};
 
 #define MEMBERS (sizeof(members) / sizeof(*members))
 
@@ -171,7 +235,8 @@ static const char *take_member(struct identity *identity, struct bytes word, uns
         *given |= 1u << i;
         return members[i].take(identity, word);
     }
-    return "behind name and roles stand topics=..., until=..., token=... and cert=... only";
+    return "behind name and roles stand topics, until, token, cert, rate, connections and "
+           "bytes only, each with its value: topics=...";
 }
 
 static const char *take_line(struct identity *identity, struct bytes rest)
@@ -204,6 +269,8 @@ struct identity *identity_parse(struct bytes line, const char **why)
     if (line.len)
         memcpy(identity->text, line.at, line.len);
     identity->users = 1;
+    identity->account = must(calloc(1, sizeof(*identity->account)));
+    identity->account->users = 1;
     identity->until_ms = INT64_MAX;
     *why = take_line(identity, bytes_of(identity->text, line.len));
     if (!*why)
@@ -228,6 +295,12 @@ void identity_print(struct buf *to, const struct identity *identity)
     }
     if (identity->cert.len)
         buf_printf(to, " cert=%.*s", BYTES_ARG(identity->cert));
+    if (identity->rate)
+        buf_printf(to, " rate=%u", identity->rate);
+    if (identity->connections_max)
+        buf_printf(to, " connections=%u", identity->connections_max);
+    if (identity->bytes_max)
+        print_bytes(to, identity->bytes_max);
 }
 
 /* ---- in use ---- */
@@ -239,10 +312,48 @@ struct identity *identity_use(struct identity *identity)
     return identity;
 }
 
+struct identity_account *identity_account_use(struct identity_account *account)
+{
+    account->users++;
+    return account;
+}
+
+void identity_account_drop(struct identity_account *account)
+{
+    if (account && --account->users == 0)
+        free(account);
+}
+
 void identity_drop(struct identity *identity)
 {
-    if (identity && --identity->users == 0)
-        free(identity);
+    if (!identity || --identity->users)
+        return;
+    identity_account_drop(identity->account);
+    free(identity);
+}
+
+void identity_inherit(struct identity *fresh, const struct identity *old)
+{
+    identity_account_drop(fresh->account);
+    fresh->account = identity_account_use(old->account);
+}
+
+bool identity_may_have_bytes(const struct identity *identity, size_t bytes, uint64_t more)
+{
+    return !identity->bytes_max || bytes + more <= identity->bytes_max;
+}
+
+bool identity_is_same(const struct identity *a, const struct identity *b)
+{
+    struct buf line_a = BUF_INIT, line_b = BUF_INIT;
+    bool is_same;
+
+    identity_print(&line_a, a);
+    identity_print(&line_b, b);
+    is_same = bytes_equal(buf_bytes(&line_a), buf_bytes(&line_b));
+    buf_fini(&line_a);
+    buf_fini(&line_b);
+    return is_same;
 }
 
 static bool has(struct bytes pattern, struct bytes topic)

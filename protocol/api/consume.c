@@ -14,6 +14,16 @@ struct popping {
     struct bytes topics[];
 };
 
+/* Its identity has gone while it waited, or has changed: the jobs go to others at once. It is
+ * told by its next request, for it may be known by another token. */
+static void give_back_if_gone(const struct exchange *x, struct pop *pop)
+{
+    if (pop->status != STATUS_OK || exchange_may_go_on(x))
+        return;
+    queue_returned(api_of(x)->queue, pop->delivery);
+    pop->status = STATUS_CANCELLED;
+}
+
 static void on_popped(struct pop *pop)
 {
     struct popping *p = CONTAINER_OF(pop, struct popping, pop);
@@ -22,6 +32,7 @@ static void on_popped(struct pop *pop)
     uint64_t checks[OP_ITEMS_MAX];
     bool has_checks;
 
+    give_back_if_gone(x, pop);
     if (pop->status == STATUS_OK) {
         exchange_carry(x, pop->delivery);
         has_checks = queue_lease_checks(api_of(x)->queue, pop, checks);
@@ -120,7 +131,9 @@ struct following {
 
 static bool is_deliveries_for(const struct follow *follow, struct bytes topic)
 {
-    return exchange_has_topic(CONTAINER_OF(follow, struct following, follow)->x, topic);
+    const struct exchange *x = CONTAINER_OF(follow, struct following, follow)->x;
+
+    return exchange_may_go_on(x) && exchange_has_topic(x, topic);
 }
 
 static void on_deliveries_done(struct follow *follow)

@@ -15,6 +15,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "node/queue/queue.h"
+#include "protocol/access/identity.h"
 #include "protocol/conn/floating.h"
 #include "protocol/conn/proxy.h"
 
@@ -181,6 +182,36 @@ bool port_may_have_bytes(const struct port_client *c, size_t bytes, uint64_t mor
     size_t most = c->port->of_address.bytes;
 
     return !most || !is_limited(c->peer) || bytes + more <= most;
+}
+
+static void act_as_nobody(struct port_client *c)
+{
+    if (!c->account)
+        return;
+    c->account->connections--;
+    identity_account_drop(c->account);
+    c->account = NULL;
+}
+
+bool port_act_as(struct port_client *c, const struct identity *identity)
+{
+    if (c->account == identity->account)
+        return true;
+    if (identity->connections_max &&
+        identity->account->connections >= identity->connections_max)
+        return false;
+    act_as_nobody(c);
+    c->account = identity_account_use(identity->account);
+    c->account->connections++;
+    return true;
+}
+
+void port_recheck(struct port *p)
+{
+    if (!p->ops->recheck)
+        return;
+    LIST_EACH (link, &p->clients)
+        p->ops->recheck(CONTAINER_OF(link, struct port_client, link));
 }
 
 /* A client that comes from p->listener.from. */
@@ -377,6 +408,7 @@ void port_leave(struct port_client *c)
         p->stats.connections--;
         c->peer->connections--;
     }
+    act_as_nobody(c);
     peer_leave(c->peer);
     peer_fini(&c->connection);
     if (p->is_closing && list_is_empty(&p->clients))

@@ -77,6 +77,8 @@ void listener_stop(struct listener *l);
 
 struct delivery;
 struct floating;
+struct identity;
+struct identity_account;
 struct port;
 struct port_client;
 struct queue;
@@ -90,6 +92,7 @@ struct port_ops {
      * closes `fd` and leaves the peer. */
     void (*on_client)(struct port *p, int fd, struct peer *peer, enum port_admission admission);
     void (*cancel_waits)(struct port_client *c); /* its requests wait no longer */
+    void (*recheck)(struct port_client *c);      /* see port_recheck(); NULL: nobody waits */
     void (*wind_up)(struct port_client *c);      /* CLOSING */
     void (*set_limits)(struct port *p); /* sets those of `kind`, which depend on is_closing */
     void (*free)(struct port *p);       /* after on_stopped */
@@ -190,6 +193,8 @@ struct port_client {
     struct list link; /* in its clients */
     struct peer *peer;
     struct list unacked; /* replies with jobs, in the order in which they were sent */
+    struct identity_account
+        *account; /* of the identity that it acts as; NULL: of none so far */
     bool is_admitted;
 };
 
@@ -236,6 +241,13 @@ int64_t port_reserve_request(struct port_client *c);
 
 /* May the address have so many bytes more in work, beside `bytes` of now? */
 bool port_may_have_bytes(const struct port_client *c, size_t bytes, uint64_t more);
+
+/* The client acts as this identity, from its next request on. False: that one has as many
+ * connections as it may, of this and other ports, and nothing has changed. */
+bool port_act_as(struct port_client *c, const struct identity *identity);
+
+/* Identities have changed: requests that wait as one that is gone wait no longer. */
+void port_recheck(struct port *p);
 
 /* Sends a reply, as connection_send() does, and takes over the delivery that it carries. */
 void port_send(struct port_client *c, struct bytes reply, struct delivery *d);

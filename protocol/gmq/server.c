@@ -14,6 +14,10 @@
 #include "protocol/gmq/codec.h"
 #include "protocol/json/read.h"
 
+/* A client of an identity that has all its bytes in work looks again so often: these may be of
+ * any address and port. */
+#define IDENTITY_BYTES_MS 200
+
 /* A byte of a body takes up to six in JSON (\u0001); the rest is for topic, id and spaces. */
 #define FRAME_BYTES(body_bytes) (6 * (body_bytes) + 65536)
 
@@ -80,16 +84,27 @@ static void request_free(struct request *r)
 }
 
 /* The bytes of a request are answered for; clients that wait for that go on from the loop. */
-static void release_bytes(struct gmq_client *client, size_t bytes)
+static void release_bytes(const struct request *r)
 {
+    const struct gmq_client *client = r->client;
     struct peer *peer = client->base.peer;
     struct list *link;
 
-    peer->work_bytes -= bytes;
+    peer->work_bytes -= r->bytes;
+    if (r->who)
+        r->who->account->bytes -= r->bytes;
     while (port_may_have_bytes(&client->base, peer->work_bytes, 1) &&
            (link = list_pop(&peer->held)))
         timer_arm(&client->gmq->port.loop->timers,
                   &CONTAINER_OF(link, struct gmq_client, held)->holding, 0);
+}
+
+static void charge_bytes(struct request *r, size_t bytes)
+{
+    r->bytes = bytes;
+    r->client->base.peer->work_bytes += bytes;
+    if (r->who)
+        r->who->account->bytes += bytes;
 }
 
 /* The last step of a request, which is freed. */
@@ -97,7 +112,7 @@ static void finish_request(struct request *r)
 {
     struct gmq_client *client = r->client;
 
-    release_bytes(client, r->bytes);
+    release_bytes(r);
     request_free(r);
     connection_done(&client->base.connection);
     wind_up_if_closing(client);
@@ -148,15 +163,32 @@ static void on_ack_done(struct id_ack *ack)
     finish(CONTAINER_OF(ack, struct request, asked.ack), ack->status);
 }
 
+static bool is_access_on(const struct gmq *g)
+{
+    return g->options.access && access_is_on(g->options.access);
+}
+
+/* False: its identity is gone, has changed or is over since the request came. */
+static bool may_go_on(const struct request *r)
+{
+    if (!r->who)
+        return !is_access_on(r->client->gmq);
+    return !r->who->is_gone && clock_wall_ms() < r->who->until_ms;
+}
+
 static void on_pop_done(struct pop *pop)
 {
     struct request *r = CONTAINER_OF(pop, struct request, asked.pop);
 
     list_remove(&r->link);
-    if (pop->status == STATUS_OK)
-        hand_over(r);
-    else
+    if (pop->status != STATUS_OK) {
         finish(r, pop->status);
+    } else if (may_go_on(r)) {
+        hand_over(r);
+    } else { /* the job goes to others at once; the client is told by its next request */
+        queue_returned(r->client->gmq->port.queue, pop->delivery);
+        finish(r, STATUS_CANCELLED);
+    }
 }
 
 /* ---- who asks ----
@@ -166,11 +198,6 @@ static void on_pop_done(struct pop *pop)
 
 static const unsigned roles_for[] = {
     [GMQ_PUSH] = ACCESS_PRODUCE, [GMQ_POP] = ACCESS_CONSUME, [GMQ_ACK] = ACCESS_CONSUME};
-
-static bool is_access_on(const struct gmq *g)
-{
-    return g->options.access && access_is_on(g->options.access);
-}
 
 /* NULL: there is none, or everybody may do everything. Borrowed. */
 static struct identity *identity_of(struct gmq_client *client)
@@ -319,6 +346,26 @@ static void lose(struct gmq_client *client)
     connection_wind_up(&client->base.connection, "it sent what is not JSON");
 }
 
+/* For a request that was not read to its end. */
+static void refuse_unread(struct gmq_client *client, const char *error)
+{
+    struct gmq *g = client->gmq;
+
+    g->port.stats.requests++;
+    g->port.stats.refused++;
+    gmq_reply_error(&g->reply, BYTES("null"), error);
+    send_reply(client);
+}
+
+/* An identity has as many connections as it may. */
+static void refuse_connection(struct gmq_client *client)
+{
+    refuse_unread(client,
+                  "too_many: too many connections of one identity (its connections); try "
+                  "again later");
+    connection_wind_up(&client->base.connection, "its identity has too many connections");
+}
+
 static void take_request(struct gmq_client *client, struct bytes frame)
 {
     struct gmq *g = client->gmq;
@@ -327,6 +374,10 @@ static void take_request(struct gmq_client *client, struct bytes frame)
     enum status status;
     bool is_json;
 
+    if (who && !port_act_as(&client->base, who)) {
+        refuse_connection(client);
+        return;
+    }
     g->port.stats.requests++;
     buf_add_bytes(&g->frame, frame);
     is_json = gmq_call_parse(&call, g->frame.at, g->frame.len);
@@ -334,8 +385,7 @@ static void take_request(struct gmq_client *client, struct bytes frame)
     if (status == STATUS_OK) {
         struct request *r = request_new(client, &call, who);
 
-        r->bytes = frame.len;
-        client->base.peer->work_bytes += frame.len;
+        charge_bytes(r, frame.len);
         connection_begin(&client->base.connection);
         submit(g, r);
     } else {
@@ -353,17 +403,6 @@ static void lose_request(struct gmq_client *client)
 {
     client->gmq->port.stats.requests++;
     lose(client);
-}
-
-/* For a request that was not read to its end. */
-static void refuse_unread(struct gmq_client *client, const char *error)
-{
-    struct gmq *g = client->gmq;
-
-    g->port.stats.requests++;
-    g->port.stats.refused++;
-    gmq_reply_error(&g->reply, BYTES("null"), error);
-    send_reply(client);
 }
 
 static void cancel_pops(struct gmq_client *client)
@@ -390,7 +429,7 @@ static bool has_room(const struct connection *c)
     return c->state == CONNECTION_OPEN && !c->is_held && c->in_work < c->kind->in_work_max;
 }
 
-/* ---- limits of an address ----
+/* ---- limits of an address, and of an identity ----
  *
  * gmq has no answer that says "too often", so a client over a limit is read no further until
  * its next request has its turn. The turns of an address come one after the other: many clients
@@ -413,6 +452,18 @@ static void hold_for_bytes(struct gmq_client *client)
     list_append(&client->base.peer->held, &client->held);
 }
 
+static int64_t reserve_turn(struct gmq_client *client, const struct identity *who)
+{
+    int64_t of_address_ms = port_reserve_request(&client->base);
+    int64_t of_identity_ms =
+        who ? allowance_reserve(&who->account->requests, who->rate,
+                                timers_now(&client->gmq->port.loop->timers))
+            : 0;
+
+    client->gmq->port.stats.slowed += of_identity_ms > 0 && of_address_ms == 0;
+    return of_address_ms > of_identity_ms ? of_address_ms : of_identity_ms;
+}
+
 /* White space is no request. */
 static bool is_at_request(const struct gmq_client *client, struct bytes input)
 {
@@ -426,11 +477,12 @@ static bool is_at_request(const struct gmq_client *client, struct bytes input)
 /* False: the next request has to wait, and its client is held. */
 static bool may_begin(struct gmq_client *client)
 {
+    const struct identity *who = identity_of(client);
     int64_t wait_ms;
 
     if (!client->is_paid) {
         client->is_paid = true;
-        wait_ms = port_reserve_request(&client->base);
+        wait_ms = reserve_turn(client, who);
         if (wait_ms > 0) {
             hold_for(client, wait_ms);
             return false;
@@ -438,6 +490,10 @@ static bool may_begin(struct gmq_client *client)
     }
     if (!port_may_have_bytes(&client->base, client->base.peer->work_bytes, 1)) {
         hold_for_bytes(client);
+        return false;
+    }
+    if (who && !identity_may_have_bytes(who, who->account->bytes, 1)) {
+        hold_for(client, IDENTITY_BYTES_MS);
         return false;
     }
     return true;
@@ -583,6 +639,20 @@ static void cancel_waits(struct port_client *c)
     cancel_pops(client_at(c));
 }
 
+static void recheck(struct port_client *c)
+{
+    struct gmq_client *client = client_at(c);
+
+    LIST_EACH_SAFE (link, &client->waiting) {
+        struct request *r = CONTAINER_OF(link, struct request, link);
+
+        if (may_go_on(r))
+            continue;
+        list_remove(&r->link);
+        queue_pop_cancel(&r->asked.pop);
+    }
+}
+
 static void wind_up(struct port_client *c)
 {
     wind_up_if_closing(client_at(c));
@@ -602,6 +672,7 @@ static const struct port_ops ops = {
     .name = "gmq",
     .on_client = on_client,
     .cancel_waits = cancel_waits,
+    .recheck = recheck,
     .wind_up = wind_up,
     .set_limits = port_set_limits,
     .free = free_gmq,

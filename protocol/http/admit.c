@@ -85,6 +85,22 @@ static unsigned granted(const struct http_request *r)
     return is_access_on(r->client->http) ? 0 : options->open_roles;
 }
 
+/* ---- its limits ---- */
+
+static enum http_error judge_limits(struct http_request *r)
+{
+    const struct identity *who = r->exchange.who;
+    struct http *h = r->client->http;
+
+    if (!port_act_as(&r->client->base, who))
+        return HTTP_ERROR_IDENTITY_CONNECTIONS;
+    if (allowance_take(&who->account->requests, who->rate, timers_now(&h->port.loop->timers)))
+        return HTTP_ERROR_NONE;
+    h->port.stats.slowed++;
+    r->client->is_slowed = true;
+    return HTTP_ERROR_IDENTITY_RATE;
+}
+
 /* ---- roles and topics ---- */
 
 /* The topics in the path: one, or several with commas between. They are still escaped, and
@@ -115,6 +131,8 @@ enum http_error admit(struct http_request *r)
         return HTTP_ERROR_NONE;
     if (!x->granted)
         error = identify(r);
+    if (!error && x->who)
+        error = judge_limits(r);
     if (!error && !exchange_may(x, x->route->roles))
         error = HTTP_ERROR_FORBIDDEN;
     return error ? error : judge_topics(x);
@@ -166,6 +184,15 @@ void admit_reply_forbidden(struct http_request *r)
 }
 
 /* ---- for handlers ---- */
+
+bool exchange_may_go_on(const struct exchange *x)
+{
+    if (x->route->roles & ACCESS_EVERYBODY)
+        return true;
+    if (x->granted)
+        return granted(CONTAINER_OF(x, struct http_request, exchange)) & x->route->roles;
+    return x->who && !x->who->is_gone && clock_wall_ms() < x->who->until_ms;
+}
 
 bool exchange_may(const struct exchange *x, unsigned roles)
 {

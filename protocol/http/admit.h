@@ -14,8 +14,8 @@
 struct http_request;
 
 /* NONE: it may; its identity is in the exchange. UNAUTHORIZED, ATTEMPTS: it has no valid token.
- * FORBIDDEN: its identity is not for this, and is in the exchange. For a request with a
- * route. */
+ * FORBIDDEN: its identity is not for this, and is in the exchange. IDENTITY_...: it is over a
+ * limit of its identity. For a request with a route. */
 enum http_error admit(struct http_request *r);
 
 /* It brings a token, right or wrong, by which alone it will be judged. */

@@ -16,6 +16,7 @@
  */
 #include <string.h>
 
+#include "protocol/access/identity.h"
 #include "protocol/access/role.h"
 #include "protocol/http/admit.h"
 #include "protocol/http/asked.h"
@@ -163,12 +164,16 @@ static void charge(struct http_request *r, bool is_large, size_t bytes)
     r->is_large = is_large;
     r->client->http->body_bytes[is_large] += bytes;
     r->client->base.peer->body_bytes[is_large] += bytes;
+    if (r->exchange.who)
+        r->exchange.who->account->bytes += bytes;
 }
 
 static void discharge(struct http_request *r)
 {
     r->client->http->body_bytes[r->is_large] -= r->content.room;
     r->client->base.peer->body_bytes[r->is_large] -= r->content.room;
+    if (r->exchange.who)
+        r->exchange.who->account->bytes -= r->content.room;
 }
 
 void http_body_release(struct http_request *r)
@@ -226,13 +231,21 @@ static struct http_request *find_victim(const struct http_request *r, bool is_la
     return NULL;
 }
 
-/* Of an address, and an acknowledgement always has room. */
-static bool may_have_bytes(const struct http_request *r, uint64_t whole)
+/* May the content have `whole` bytes, as far as its address and its identity go? An
+ * acknowledgement always may. */
+static enum http_error judge_bytes(const struct http_request *r, uint64_t whole)
 {
     const size_t *bytes = r->client->base.peer->body_bytes;
-    size_t others = bytes[false] + bytes[true] - r->content.room;
+    const struct identity *who = r->exchange.who;
 
-    return whole <= FIRST_ROOM_BYTES || port_may_have_bytes(&r->client->base, others, whole);
+    if (whole <= FIRST_ROOM_BYTES)
+        return HTTP_ERROR_NONE;
+    if (!port_may_have_bytes(&r->client->base, bytes[false] + bytes[true] - r->content.room,
+                             whole))
+        return HTTP_ERROR_BYTES;
+    return !who || identity_may_have_bytes(who, who->account->bytes - r->content.room, whole)
+               ? HTTP_ERROR_NONE
+               : HTTP_ERROR_IDENTITY_BYTES;
 }
 
 /* Makes `room` for the content. A chunked body may turn out to be large. */
@@ -242,10 +255,11 @@ static enum http_error make_room(struct http_request *r, size_t room)
     bool is_large = r->exchange.head.body_bytes > SMALL_BYTES || room > SMALL_BYTES;
     size_t more = room - (is_large == r->is_large ? r->content.room : 0);
     bool is_free = !is_large && room <= FIRST_ROOM_BYTES;
+    enum http_error error = judge_bytes(r, room);
     struct http_request *victim;
 
-    if (!may_have_bytes(r, room))
-        return HTTP_ERROR_BYTES;
+    if (error)
+        return error;
     while (!is_free && h->body_bytes[is_large] + more > budget(h, is_large)) {
         victim = find_victim(r, is_large, more);
         if (!victim)
@@ -260,8 +274,10 @@ static enum http_error make_room(struct http_request *r, size_t room)
 
 static enum http_error judge_length(const struct http_request *r)
 {
-    if (!may_have_bytes(r, r->exchange.head.body_bytes))
-        return HTTP_ERROR_BYTES;
+    enum http_error error = judge_bytes(r, r->exchange.head.body_bytes);
+
+    if (error)
+        return error;
     return may_have_room(r) ? HTTP_ERROR_NONE : HTTP_ERROR_BODIES;
 }
 

@@ -48,6 +48,9 @@
     X(ATTEMPTS,      429, "too_many_attempts",   "too many requests without a valid token from this address; try again later, with one") \
     X(REQUESTS,      429, "too_many_requests",   "more requests in a second than one address may send (limits.requests_per_address); wait a second") \
     X(BYTES,         429, "too_many_requests",   "more bytes of requests at once than one address may have in work (limits.bytes_per_address); wait until some are answered") \
+    X(IDENTITY_RATE, 429, "too_many_requests",   "more requests in a second than this identity may send (its rate); wait a second") \
+    X(IDENTITY_CONNECTIONS, 429, "too_many_requests", "this identity has as many connections as it may (its connections); close some") \
+    X(IDENTITY_BYTES, 429, "too_many_requests",  "more bytes of requests at once than this identity may have in work (its bytes); wait until some are answered") \
     X(TOPIC_FULL,    429, "topic_full",          "the topic has as many jobs as its max_jobs allows, dead ones counted: consume, purge the dead, or raise max_jobs") \
     X(TOPIC_FULL_BYTES, 429, "topic_full",       "with this body the topic would have more than its max_bytes, dead jobs counted: consume, purge the dead, or raise max_bytes") \
     X(HEAD,          431, "headers_too_large",   "more than 16 KiB, or 100 lines, of headers") \

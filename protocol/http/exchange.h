@@ -129,6 +129,10 @@ struct bytes exchange_address(const struct exchange *x);
 bool exchange_may(const struct exchange *x, unsigned roles);
 bool exchange_has_topic(const struct exchange *x, struct bytes topic);
 
+/* May a request that has waited still have what it asked for? False: its identity is gone, has
+ * changed or is over, or the node knows identities by now. */
+bool exchange_may_go_on(const struct exchange *x);
+
 /* From method and path to handler, by the app's table. Private to http/. */
 
 /* NO_PATH, or METHOD: not this method on this path. The parameters in the path are put into

@@ -497,6 +497,14 @@ static void cancel_waits_of(struct port_client *c)
     cancel_waits(CONTAINER_OF(c, struct http_client, base));
 }
 
+static void recheck(struct port_client *c)
+{
+    struct http_client *client = CONTAINER_OF(c, struct http_client, base);
+
+    if (client->is_waiting && !exchange_may_go_on(&client->request->exchange))
+        cancel_waits(client);
+}
+
 static void set_limits(struct port *p)
 {
     p->kind.ending_ms = CONTAINER_OF(p, struct http, port)->options.request_ms;
@@ -536,6 +544,7 @@ struct http *http_new(const struct http_app *app, void *arg, const struct http_o
         .name = app->name,
         .on_client = on_client,
         .cancel_waits = cancel_waits_of,
+        .recheck = recheck,
         .wind_up = wind_up,
         .set_limits = set_limits,
         .free = free_http,

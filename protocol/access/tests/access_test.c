@@ -143,6 +143,47 @@ static void a_certificate_is_of_one_identity(void **state)
     buf_fini(&why);
 }
 
+static struct identity *named(struct access *a, const char *name)
+{
+    return access_of_name(a, bytes_of_text(name), NOW_MS);
+}
+
+static void an_identity_whose_line_is_the_same_stays(void **state)
+{
+    struct buf why = BUF_INIT;
+    struct identity *shop, *mill;
+
+    assert_int_equal(access_take(*state, BYTES("mill all\nshop produce rate=5\n"), &why), 0);
+    shop = identity_use(named(*state, "shop"));
+    mill = identity_use(named(*state, "mill"));
+    assert_int_equal(access_take(*state, BYTES(" shop  produce rate=5\nmill inspect\n"), &why),
+                     0);
+    assert_ptr_equal(named(*state, "shop"), shop);
+    assert_false(shop->is_gone);
+    assert_ptr_not_equal(named(*state, "mill"), mill);
+    assert_true(mill->is_gone);
+    assert_int_equal(access_take(*state, BYTES("mistake\n"), &why), STATUS_BAD_CONFIG);
+    assert_false(shop->is_gone);
+    access_turn_off(*state);
+    assert_true(shop->is_gone);
+    identity_drop(shop);
+    identity_drop(mill);
+    buf_fini(&why);
+}
+
+static void what_was_counted_goes_on_where_a_line_changes(void **state)
+{
+    struct buf why = BUF_INIT;
+
+    assert_int_equal(access_take(*state, BYTES("shop produce\n"), &why), 0);
+    named(*state, "shop")->account->bytes = 7;
+    assert_int_equal(access_take(*state, BYTES("shop consume\n"), &why), 0);
+    assert_int_equal(named(*state, "shop")->account->bytes, 7);
+    assert_int_equal(access_take(*state, BYTES("other consume\n"), &why), 0);
+    assert_int_equal(named(*state, "other")->account->bytes, 0);
+    buf_fini(&why);
+}
+
 static void finds_each_of_many(void **state)
 {
     struct buf text = BUF_INIT;
@@ -282,6 +323,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_token_is_of_one_identity, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_certificate_is_known_by_its_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_certificate_is_of_one_identity, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_identity_whose_line_is_the_same_stays, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_was_counted_goes_on_where_a_line_changes, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(finds_each_of_many, set_up, tear_down),
         cmocka_unit_test_setup_teardown(is_nobody_from_its_last_second_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_bad_file_changes_nothing, set_up, tear_down),

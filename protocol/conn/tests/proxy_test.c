@@ -11,8 +11,9 @@
 #include "protocol/conn/proxy.h"
 
 #define SIGNATURE "\r\n\r\n\0\r\nQUIT\n"
-#define ENDS_4    "\x0a\x00\x00\x07\xc0\xa8\x00\x01\x9f\x08\x1f\x40" /* 10.0.0.7:40712, and ours \
-                                                                      */
+#define ENDS_4                                                                     \
+    "\x0a\x00\x00\x07\xc0\xa8\x00\x01\x9f\x08\x1f\x40" /* 10.0.0.7:40712, and ours \
+                                                        */
 #define ENDS_6                                                                       \
     "\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x09\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01" \
     "\x9f\x08\x1f\x40"

@@ -397,6 +397,123 @@ static void a_port_for_some_topics_reaches_no_others(void **state)
     access_free(access);
 }
 
+static void know(struct access *access, const char *lines)
+{
+    struct buf why = BUF_INIT;
+
+    assert_int_equal(access_take(access, bytes_of_text(lines), &why), STATUS_OK);
+}
+
+static void clients_of_an_identity_share_its_rate(void **state)
+{
+    struct fixture *f = *state;
+    struct access *access = access_new();
+    struct client a = connect_client(f), b = connect_from(f, 2);
+
+    know(access, "all all rate=2\n");
+    become(f, access, "all");
+    say(&a, PUSH("1", "t", ""));
+    expect(&a, PUSHED);
+    say(&b, PUSH("2", "t", ""));
+    expect(&b, PUSHED);
+    say(&a, PUSH("3", "t", ""));
+    say(&b, PUSH("4", "t", ""));
+    fixture_pass(f, 490);
+    assert_int_equal(f->gmq->stats.requests, 2);
+    fixture_pass(f, 20);
+    expect(&a, PUSHED);
+    assert_int_equal(f->gmq->stats.requests, 3);
+    fixture_pass(f, 500);
+    expect(&b, PUSHED);
+    leave(&a);
+    leave(&b);
+    become(f, NULL, "");
+    access_free(access);
+}
+
+static void an_identity_has_no_more_clients_than_it_may(void **state)
+{
+    struct fixture *f = *state;
+    struct access *access = access_new();
+    struct client a = connect_client(f), b = connect_client(f);
+
+    know(access, "all all connections=1\n");
+    become(f, access, "all");
+    say(&a, PUSH("1", "t", ""));
+    expect(&a, PUSHED);
+    say(&b, PUSH("2", "t", ""));
+    expect(&b, "{\"id\":null,\"result\":null,\"error\":\"too_many: too many connections of one "
+               "identity (its connections); try again later\"}\n");
+    expect_end(&b);
+    leave(&a);
+    leave(&b);
+    AWAIT(f, connections(f) == 0);
+    b = connect_client(f);
+    say(&b, PUSH("2", "t", ""));
+    expect(&b, PUSHED);
+    leave(&b);
+    AWAIT(f, connections(f) == 0);
+    become(f, NULL, "");
+    access_free(access);
+}
+
+static void bytes_over_the_limit_of_an_identity_are_read_later(void **state)
+{
+    struct fixture *f = *state;
+    struct access *access = access_new();
+    struct client a = connect_client(f), b = connect_from(f, 2);
+
+    know(access, "all all bytes=50\n");
+    become(f, access, "all");
+    memory_store_hold(f->ms);
+    say(&a, PUSH("1", "t", ""));
+    fixture_turn(f);
+    say(&b, PUSH("2", "t", ""));
+    fixture_pass(f, 500);
+    assert_int_equal(f->gmq->stats.requests, 1);
+    memory_store_unhold(f->ms);
+    expect(&a, PUSHED);
+    fixture_pass(f, 500);
+    expect(&b, PUSHED);
+    leave(&a);
+    leave(&b);
+    AWAIT(f, connections(f) == 0);
+    become(f, NULL, "");
+    access_free(access);
+}
+
+static void a_pop_that_waits_ends_with_its_identity(void **state)
+{
+    struct fixture *f = *state;
+    struct access *access = access_new();
+    struct client a = connect_client(f), b = connect_client(f);
+
+    know(access, "all all\n");
+    become(f, access, "all");
+    say(&a, POP("\"t\""));
+    AWAIT(f, waiting(f) == 1);
+    know(access, "all consume\n");
+    port_recheck(f->gmq);
+    expect(&a, EMPTY);
+    know(access, "all all\n");
+    say(&b, PUSH("1", "t", ""));
+    expect(&b, PUSHED);
+    memory_store_hold(f->ms);
+    say(&a, POP("\"t\""));
+    fixture_turn(f);
+    fixture_turn(f);
+    know(access, "all consume\n");
+    memory_store_unhold(f->ms);
+    expect(&a, EMPTY);
+    say(&a, POP("\"t\""));
+    expect(&a, POPPED("1", "t", "0", "0"));
+    leave(&a);
+    leave(&b);
+    AWAIT(f, connections(f) == 0);
+    become(f, NULL, "");
+    access_free(access);
+}
+
 #define gmq_test(name) cmocka_unit_test_setup_teardown(name, fixture_up, fixture_down)
 
 int main(void)
@@ -419,6 +536,10 @@ int main(void)
         gmq_test(skips_a_request_that_cannot_fit_and_goes_on),
         gmq_test(takes_a_body_of_the_full_size_however_it_is_escaped),
         gmq_test(all_clients_act_as_the_ports_identity),
+        gmq_test(clients_of_an_identity_share_its_rate),
+        gmq_test(an_identity_has_no_more_clients_than_it_may),
+        gmq_test(bytes_over_the_limit_of_an_identity_are_read_later),
+        gmq_test(a_pop_that_waits_ends_with_its_identity),
         gmq_test(a_port_for_some_topics_reaches_no_others),
         cmocka_unit_test_setup_teardown(speaks_exactly_like_gmq_when_strict, fixture_up_strict,
                                         fixture_down),

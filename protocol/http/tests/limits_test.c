@@ -185,6 +185,215 @@ static void a_chunked_body_is_bounded_as_it_grows(void **state)
     leave(&c);
 }
 
+/* ---- of an identity ---- */
+
+static struct access *known;
+
+static void add(struct buf *text, const char *line, const char *token)
+{
+    unsigned char hash[TOKEN_HASH_BYTES];
+
+    access_hash(bytes_of_text(token), hash);
+    buf_printf(text, "%s token=", line);
+    for (unsigned i = 0; i < sizeof(hash); i++)
+        buf_printf(text, "%02x", hash[i]);
+    buf_add_char(text, '\n');
+}
+
+static void know(const char *shop)
+{
+    struct buf text = BUF_INIT, why = BUF_INIT;
+
+    add(&text, shop, "shop");
+    add(&text, "mill all", "mill");
+    assert_int_equal(access_take(known, buf_bytes(&text), &why), STATUS_OK);
+    buf_fini(&text);
+    buf_fini(&why);
+}
+
+static int up_with_access(void **state)
+{
+    struct fixture *f;
+
+    if (fixture_up(state))
+        return -1;
+    f = limit(state, (struct port_address_limits){0});
+    known = access_new();
+    f->options.access = known;
+    f->options.as = "";
+    http_reload(http_port(f->http), &f->options);
+    return 0;
+}
+
+static int down_with_access(void **state)
+{
+    int result = fixture_down(state);
+
+    access_free(known);
+    return result;
+}
+
+#define GET_AS(token) \
+    "GET /v1/status HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer " token "\r\n\r\n"
+#define POP_AS(token)                                                                         \
+    "POST /v1/topics/t/pop?wait_ms=60000 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer " token \
+    "\r\n\r\n"
+
+static void a_rate_is_of_all_connections_of_an_identity(void **state)
+{
+    struct client a = connect_client(*state), b = connect_from(*state, 2),
+                  other = connect_client(*state);
+
+    know("shop all rate=3");
+    expect_reply(&a, GET_AS("shop"), OF("200"));
+    expect_reply(&b, GET_AS("shop"), OF("200"));
+    expect_reply(&a, GET_AS("shop"), OF("200"));
+    expect_reply(&b, GET_AS("shop"), OF("429"));
+    assert_has(buf_text(&b.f->reply), "(its rate)");
+    expect_reply(&other, GET_AS("mill"), OF("200"));
+    know("shop inspect rate=3");
+    expect_reply(&a, GET_AS("shop"), OF("429")); /* another line, the same allowance */
+    fixture_pass(*state, 1000);
+    expect_reply(&a, GET_AS("shop"), OF("200"));
+    leave(&a);
+    leave(&b);
+    leave(&other);
+}
+
+static void an_identity_has_no_more_connections_than_it_may(void **state)
+{
+    struct client a = connect_client(*state), b = connect_client(*state);
+
+    know("shop all connections=1");
+    expect_reply(&a, GET_AS("shop"), OF("200"));
+    expect_reply(&a, GET_AS("shop"), OF("200"));
+    expect_reply(&b, GET_AS("shop"), OF("429"));
+    assert_has(buf_text(&b.f->reply), "(its connections)");
+    expect_reply(&b, GET_AS("mill"), OF("200"));
+    expect_reply(&a, GET_AS("mill"), OF("200")); /* and is shop's no more */
+    expect_reply(&b, GET_AS("shop"), OF("200"));
+    leave(&b);
+    AWAIT(&a, stats_of(*state)->connections == 1);
+    expect_reply(&a, GET_AS("shop"), OF("200"));
+    leave(&a);
+}
+
+static void bytes_in_work_are_bounded_for_an_identity(void **state)
+{
+    struct fixture *f = *state;
+    struct client a = connect_client(f), b = connect_from(f, 2);
+    static char body[100000];
+
+    know("shop all bytes=200000");
+    memset(body, 'x', sizeof(body));
+    say(&a, "POST /v1/topics/t/jobs HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer shop\r\n"
+            "Content-Length: 150000\r\n\r\n");
+    say_bytes(&a, bytes_of(body, sizeof(body)));
+    AWAIT(f, f->http->body_bytes[true] >= sizeof(body));
+    expect_reply(&b,
+                 "POST /v1/topics/t/jobs HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer shop\r\n"
+                 "Content-Length: 150000\r\n\r\n",
+                 OF("429"));
+    assert_has(buf_text(&f->reply), "(its bytes)");
+    reset(&a);
+    AWAIT(f, f->http->body_bytes[true] == 0);
+    leave(&b);
+    b = connect_client(f);
+    say(&b, "POST /v1/topics/t/jobs HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer shop\r\n"
+            "Content-Length: 150000\r\nExpect: 100-continue\r\n\r\n");
+    assert_starts(receive(&b), OF("100"));
+    leave(&b);
+}
+
+/* ---- an identity that goes while its request waits ---- */
+
+static void a_long_poll_ends_with_its_identity(void **state)
+{
+    struct fixture *f = *state;
+    struct client gone = connect_client(f), stays = connect_client(f);
+
+    know("shop all");
+    say(&gone, POP_AS("shop"));
+    say(&stays, POP_AS("mill"));
+    AWAIT(f, queue_stats(f->queue)->waiting == 2);
+    know("shop inspect");
+    port_recheck(http_port(f->http));
+    assert_starts(receive(&gone), OF("200"));
+    assert_has(buf_text(&f->reply), "\"jobs\":[]");
+    fixture_turn(f);
+    assert_int_equal(queue_stats(f->queue)->waiting, 1);
+    expect_reply(&gone, POP_AS("shop"), OF("403"));
+    leave(&gone);
+    leave(&stays);
+}
+
+/* The answer with the job is on its way already. */
+static void no_job_is_handed_to_an_identity_that_is_gone(void **state)
+{
+    struct fixture *f = *state;
+    struct client gone = connect_client(f), next = connect_client(f);
+
+    know("shop all");
+    expect_reply(&next,
+                 "POST /v1/topics/t/jobs HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer mill\r\n"
+                 "Content-Length: 12\r\n\r\n{\"body\":\"b\"}",
+                 OF("201"));
+    memory_store_hold(f->ms);
+    say(&gone, POP_AS("shop"));
+    fixture_turn(f);
+    fixture_turn(f);
+    know("shop inspect");
+    memory_store_unhold(f->ms);
+    assert_starts(receive(&gone), OF("200"));
+    assert_has(buf_text(&f->reply), "\"jobs\":[]");
+    expect_reply(&next, POP_AS("mill"), OF("200"));
+    assert_has(buf_text(&f->reply), "\"body\":\"b\"");
+    assert_has(buf_text(&f->reply), "\"tries\":0");
+    leave(&gone);
+    leave(&next);
+}
+
+static void an_identity_that_expires_gets_nothing_any_more(void **state)
+{
+    struct fixture *f = *state;
+    struct client gone = connect_client(f), next = connect_client(f);
+
+    know("shop all until=2099-01-01T00:00:00Z");
+    say(&gone, POP_AS("shop"));
+    AWAIT(f, queue_stats(f->queue)->waiting == 1);
+    access_of_name(known, BYTES("shop"), 0)->until_ms = 1;
+    expect_reply(&next,
+                 "POST /v1/topics/t/jobs HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer mill\r\n"
+                 "Content-Length: 12\r\n\r\n{\"body\":\"b\"}",
+                 OF("201"));
+    assert_starts(receive(&gone), OF("200"));
+    assert_has(buf_text(&f->reply), "\"jobs\":[]");
+    expect_reply(&next, POP_AS("mill"), OF("200"));
+    assert_has(buf_text(&f->reply), "\"body\":\"b\"");
+    leave(&gone);
+    leave(&next);
+}
+
+/* 10 at once, and then the clients get one answer a second each. */
+static void a_flood_of_wrong_tokens_is_read_slowly(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f), other = connect_from(f, 2);
+
+    know("shop all");
+    for (unsigned i = 0; i < ACCESS_ATTEMPTS; i++)
+        expect_reply(&c, GET_AS("wrong"), OF("401"));
+    expect_reply(&c, GET_AS("wrong"), OF("429"));
+    say(&c, GET_AS("wrong"));
+    expect_reply(&other, GET_AS("mill"), OF("200"));
+    fixture_pass(f, 900);
+    assert_int_equal(stats_of(f)->requests, ACCESS_ATTEMPTS + 2);
+    leave(&c);
+    leave(&other);
+}
+
+#define WITH_ACCESS(name) \
+    cmocka_unit_test_setup_teardown(name, up_with_access, down_with_access)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_up, fixture_down)
 
 int main(void)
@@ -199,6 +408,13 @@ int main(void)
         TEST(connections_over_the_rate_are_closed),
         TEST(bytes_in_work_are_bounded_for_an_address),
         TEST(a_chunked_body_is_bounded_as_it_grows),
+        WITH_ACCESS(a_rate_is_of_all_connections_of_an_identity),
+        WITH_ACCESS(an_identity_has_no_more_connections_than_it_may),
+        WITH_ACCESS(bytes_in_work_are_bounded_for_an_identity),
+        WITH_ACCESS(a_long_poll_ends_with_its_identity),
+        WITH_ACCESS(no_job_is_handed_to_an_identity_that_is_gone),
+        WITH_ACCESS(an_identity_that_expires_gets_nothing_any_more),
+        WITH_ACCESS(a_flood_of_wrong_tokens_is_read_slowly),
     };
 
     return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
