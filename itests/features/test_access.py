@@ -463,6 +463,45 @@ def test_operators_have_names_in_the_audit_log(make_node, tmp_path):
     assert os.path.getsize(log) and "Bearer" not in log.read_text()
 
 
+# ---- an identity that goes, and its limits ----
+
+def test_a_long_poll_ends_when_its_identity_goes_and_loses_no_job(make_node, tmp_path):
+    file = tmp_path / "identities"
+    ops = line("ops", "all", "ops-token")
+    file.write_text(line("shop", "consume", "shop-token") + ops)
+    file.chmod(0o600)
+    node = make_node({"access.file": file}).start()
+    with RawHttp(node.http_port) as gone, RawHttp(node.http_port) as stays:
+        for raw, token in ((gone, "shop-token"), (stays, "ops-token")):
+            raw.request("POST", "/v1/topics/t/pop?wait_ms=60000", b"",
+                        f"Authorization: Bearer {token}\r\n")
+        wait_until(lambda: waiting(node) == 2, "both wait")
+        file.write_text(ops)
+        node.process.signal(signal.SIGHUP)
+        assert json.loads(gone.reply().body)["jobs"] == []
+        assert waiting(node) == 1, "the other one still does"
+        assert ask(node, "POST", "/v1/topics/t/jobs", "ops-token", b'{"body": "b"}').status == 201
+        assert json.loads(stays.reply().body)["jobs"][0]["tries"] == 0
+        gone.request("POST", "/v1/topics/t/pop", b"", "Authorization: Bearer shop-token\r\n")
+        assert gone.reply().status == 401
+
+
+def waiting(node):
+    reply = ask(node, "GET", "/metrics", "ops-token")
+    return int(re.search(rb"^dueq_consumers_waiting (\d+)", reply.body, re.M)[1])
+
+
+def test_dueqctl_sets_limits_of_an_identity(tmp_path):
+    file, ctl = tmp_path / "identities", Dueqctl("http://127.0.0.1:1")
+    new = ["token", "new", "shop", "--file", file]
+    words = ["--roles", "all", "--rate", "50", "--connections", "5", "--bytes", "16MiB"]
+    assert ctl(*new, *words).code == DONE
+    assert " rate=50 connections=5 bytes=16MiB\n" in file.read_text()
+    assert ctl(*new, "--rate", "0", "--bytes", "1KiB").code == DONE
+    assert " connections=5 bytes=1KiB\n" in file.read_text()
+    assert ctl(*new, "--rate", "many").code == USAGE
+
+
 # ---- clients' certificates ----
 
 @pytest.fixture(scope="module", name="certified")

@@ -108,3 +108,48 @@ def _is_cut(client):
         return client.recv(4096) == b""
     except ConnectionResetError:
         return True
+
+
+# ---- what an address may ask for ----
+
+def test_an_address_over_its_rate_is_told_to_wait_and_others_are_not(make_node):
+    node = make_node({"limits.requests_per_address": 5}).start()
+    with RawHttp(node.http_port) as raw:
+        for _ in range(5):
+            raw.request("GET", "/v1/topics")
+            assert raw.reply().status == 200
+        raw.request("GET", "/v1/topics")
+        reply = raw.reply()
+        assert reply.status == 429 and reply.headers["retry-after"] == "1"
+        raw.request("GET", "/v1/topics")
+        assert raw.reply().status == 200, "a second later it is answered"
+    with socket.create_connection(("127.0.0.1", node.http_port), 10, ("127.0.0.2", 0)) as other:
+        other.sendall(b"GET /v1/topics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert other.recv(4096).startswith(b"HTTP/1.1 200 ")
+    assert node.metrics()['dueq_requests_slowed_total{protocol="http"}'] >= 1
+
+
+def test_clients_of_gmq_over_the_rate_are_served_later(make_node):
+    node = make_node({"limits.requests_per_address": 10}).start()
+    with node.raw_client() as raw:
+        raw.send("".join(json.dumps(request("Push", {"id": str(n), "topic": "t", "body": "b"}, id=n))
+                         for n in range(15)))
+        assert [raw.reply()["result"] for _ in range(15)] == ["success"] * 15
+    assert node.metrics()['dueq_requests_slowed_total{protocol="gmq"}'] >= 1
+
+
+def test_connections_of_an_address_have_a_rate(make_node):
+    """Another address notices nothing, and who waits for a moment comes in again."""
+    node = make_node({"limits.connects_per_address": 5}).start()
+
+    def is_served(host):
+        with socket.create_connection(("127.0.0.1", node.http_port), 10, (host, 0)) as client:
+            try:
+                client.sendall(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                return client.recv(4096).startswith(b"HTTP/1.1 200 ")
+            except ConnectionError:
+                return False
+
+    assert not all(is_served("127.0.0.2") for _ in range(100))
+    assert is_served("127.0.0.3")
+    wait_until(lambda: is_served("127.0.0.2"), "it comes in again")

@@ -104,7 +104,10 @@ def test_the_proxies_can_change(make_node):
             return client.recv(4096)
 
     assert b"is not in http.proxies" in said()
-    reload("http:\n  proxies: 192.0.2.1,127.0.0.0/8\n")
+    reload("http:\n  proxies: 192.0.2.1,127.0.0.0/8\nlimits:\n  requests_per_address: 900\n"
+           "  connects_per_address: 900\n  bytes_per_address: 1GiB\n")
+    changed(node, "http.proxies", "limits.connects_per_address", "limits.requests_per_address",
+            "limits.bytes_per_address")
     wait_until(lambda: said().startswith(b"HTTP/1.1 200 "), "the node believes it")
 
 

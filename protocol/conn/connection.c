@@ -259,7 +259,7 @@ static void look_at_open(struct connection *c)
     int64_t idle_ms = time_to_idle(c), read_ms = connection_time_to_read(c);
     int64_t tls_ms = connection_time_for_tls(c), first_ms = earlier(idle_ms, read_ms);
 
-    first_ms = earlier(first_ms, tls_ms);
+    first_ms = earlier(earlier(first_ms, tls_ms), connection_rest(c));
     if (idle_ms <= 0)
         connection_close(c, "idle for too long (limits.idle)");
     else if (read_ms == 0)
@@ -274,12 +274,14 @@ static void on_timer(struct timer *timer)
 {
     struct connection *c = CONTAINER_OF(timer, struct connection, timer);
 
-    if (connection_has_end_in_sight(c))
+    if (connection_has_end_in_sight(c)) {
+        (void)connection_rest(c);
         look_at_end(c);
-    else if (c->state == CONNECTION_OPEN)
+    } else if (c->state == CONNECTION_OPEN) {
         look_at_open(c);
-    else
+    } else {
         c->kind->on_closed(c);
+    }
 }
 
 /* ---- the beginning ---- */

@@ -107,7 +107,8 @@ static void forget_some(struct port_peers *peers, int64_t now_mono_ms)
         struct peer *peer = CONTAINER_OF(link, struct peer, idle);
 
         if (allowance_is_whole(&peer->connecting, now_mono_ms) &&
-            allowance_is_whole(&peer->requests, now_mono_ms))
+            allowance_is_whole(&peer->requests, now_mono_ms) &&
+            allowance_is_whole(&peer->monitoring, now_mono_ms))
             forget(peer);
         else
             list_append(&peers->idle, link);
@@ -172,7 +173,8 @@ struct bytes peer_address(const struct peer *peer)
 
 void peer_leave(struct peer *peer)
 {
-    bool was_limited = peer->connecting.whole_mono_us || peer->requests.whole_mono_us;
+    bool was_limited = peer->connecting.whole_mono_us || peer->requests.whole_mono_us ||
+                       peer->monitoring.whole_mono_us;
 
     if (--peer->joined)
         return;

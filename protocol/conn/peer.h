@@ -58,7 +58,8 @@ struct peer {
     size_t work_bytes;           /* gmq: of requests in work */
     struct list held;            /* gmq: clients that are read no further because of that */
     struct allowance connecting; /* of limits.connects_per_address */
-    struct allowance requests;   /* of limits.requests_per_address */
+    struct allowance requests;   /* of limits.requests_per_address, */
+    struct allowance monitoring; /* and beside these as many for its health */
     struct peer_network network;
 };
 

@@ -33,11 +33,13 @@
 #define BREAK_MS   100   /* after EMFILE and the like: else the loop would spin */
 #define WARNING_MS 10000 /* between two of its warnings */
 
+#define TURNED_AWAY_PER_TURN 4
+
 #define ARRIVING_SPARE   32
 #define PROXY_WARNING_MS 60000
 
 /* Other sockets than TCP refuse the options, and need none. */
-static void set_tcp_options(int fd)
+void listener_prepare(int fd)
 {
     static const struct {
         int level;
@@ -86,6 +88,7 @@ static bool is_clients_fault(int error)
 /* Accepts `most` clients at most. */
 static void accept_some(struct listener *l, unsigned most)
 {
+    l->turned_away = 0;
     for (unsigned i = 0; i < most && l->acceptable; i++) {
         struct sockaddr_storage from = {.ss_family = AF_UNSPEC};
         socklen_t len = sizeof(from);
@@ -93,8 +96,9 @@ static void accept_some(struct listener *l, unsigned most)
 
         if (fd >= 0) {
             l->from = peer_end_of((struct sockaddr *)&from);
-            set_tcp_options(fd);
             l->on_accept(l, fd);
+            if (l->turned_away >= TURNED_AWAY_PER_TURN && most != UINT_MAX)
+                return;
         } else if (errno == EAGAIN) {
             return;
         } else if (!is_clients_fault(errno)) {
@@ -156,11 +160,11 @@ static bool is_limited(const struct peer *peer)
     return peer->network.family != 0;
 }
 
-bool port_take_request(struct port_client *c)
+bool port_take_request(struct port_client *c, bool is_for_monitors)
 {
-    bool is_fine =
-        !is_limited(c->peer) || allowance_take(&c->peer->requests, c->port->of_address.requests,
-                                               timers_now(&c->port->loop->timers));
+    struct allowance *of = is_for_monitors ? &c->peer->monitoring : &c->peer->requests;
+    bool is_fine = !is_limited(c->peer) || allowance_take(of, c->port->of_address.requests,
+                                                          timers_now(&c->port->loop->timers));
 
     c->port->stats.slowed += !is_fine;
     return is_fine;
@@ -224,6 +228,7 @@ static void admit(struct port *p, int fd)
     if (is_limited(peer) &&
         !allowance_take(&peer->connecting, p->of_address.connects, now_mono_ms)) {
         p->stats.rejected++;
+        p->listener.turned_away++;
         peer_leave(peer);
         close(fd);
         return;
@@ -378,6 +383,7 @@ static void on_accept(struct listener *l, int fd)
         begin_to_hear(p, fd);
     } else {
         p->stats.rejected++;
+        l->turned_away++;
         close(fd);
     }
 }
@@ -393,6 +399,7 @@ void port_join(struct port *p, struct port_client *c, int fd, struct peer *peer,
         p->stats.connections++;
         peer->connections++;
     }
+    listener_prepare(fd);
     list_append(&p->clients, &c->link);
     list_init(&c->unacked);
     connection_init(&c->connection, &p->kind, fd);

@@ -57,9 +57,11 @@ struct listener {
     struct loop *loop;
     int fd;
     struct peer_end from; /* of the client that is being accepted */
-    /* `fd` is the callee's now: non-blocking, close-on-exec, and on TCP without Nagle's delay
-     * and with probes that notice within 10 s that a peer has vanished. */
+    /* `fd` is the callee's now: non-blocking and close-on-exec. */
     void (*on_accept)(struct listener *l, int fd);
+    unsigned
+        turned_away; /* the owner counts here whom it has closed at once, in this turn: with
+                      * a few of these the turn is over, for a flood must not be long */
     struct event *acceptable;
     struct timer timer; /* breaks, when the process has no descriptors left */
     int64_t next_warning_mono_ms;
@@ -68,6 +70,10 @@ struct listener {
 /* Starts. `fd` is the listener's from now on, and made non-blocking. */
 void listener_init(struct listener *l, const char *name, struct loop *loop, int fd,
                    void (*on_accept)(struct listener *l, int fd));
+
+/* On TCP: without Nagle's delay, and with probes that notice within 10 s that a peer has
+ * vanished. For a client that is served. */
+void listener_prepare(int fd);
 
 /* Accepts now all that wait, not when the loop turns. */
 void listener_accept(struct listener *l);
@@ -234,9 +240,10 @@ void port_fini(struct port *p);
 void port_join(struct port *p, struct port_client *c, int fd, struct peer *peer,
                bool is_admitted);
 
-/* A request has come, or is to be read. False: it is one too many of its address in a second.
- * Or: it counts in any case, and is to be read after so many ms. */
-bool port_take_request(struct port_client *c);
+/* A request has come, or is to be read. False: it is one too many of its address in a second;
+ * requests for the node's health are counted by themselves, so that neither takes the place of
+ * the other. Or: it counts in any case, and is to be read after so many ms. */
+bool port_take_request(struct port_client *c, bool is_for_monitors);
 int64_t port_reserve_request(struct port_client *c);
 
 /* May the address have so many bytes more in work, beside `bytes` of now? */

@@ -122,6 +122,10 @@ void connection_restart_time_to_read(struct connection *c);
 /* Has the connection failed? The kernel reports an error only once, `is_lost` remembers. */
 bool connection_find_error(struct connection *c);
 
+/* Reads again, if it has rested for long enough. The milliseconds that it still rests;
+ * INT64_MAX: it does not. */
+int64_t connection_rest(struct connection *c);
+
 /* ---- handshake.c ---- */
 
 /* At the beginning. */

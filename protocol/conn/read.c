@@ -1,5 +1,9 @@
 /* Input: offered as it comes; unused bytes are kept in front of the next ones.
  *
+ * A client that sends a request in crumbs has each of them cost as much as a request. Behind a
+ * number of them the connection rests for a moment, in which more of them come together; who is
+ * only slow loses nothing by that.
+ *
  * A paused connection reads nothing, but notices the client's end all the same: else it would
  * learn of the end from a reply that fails, or never. libevent's EV_CLOSED is made for this,
  * but 2.1 drops the event when the end is a reset, and its loop then spins. So the sockets are
@@ -17,8 +21,12 @@
 
 #include "protocol/conn/private.h"
 
-#define TLS_KEPT_BYTES   17408 /* of a record that is not complete: more than any takes */
-#define HANGUPS_PER_TURN 64    /* then the rest of the loop has its turn */
+#define TLS_KEPT_BYTES 17408 /* of a record that is not complete: more than any takes */
+#define CRUMB_BYTES    64
+#define CRUMBS_MAX     32
+#define REST_MS        50
+
+#define HANGUPS_PER_TURN 64 /* then the rest of the loop has its turn */
 
 void connection_stop_reading(struct connection *c)
 {
@@ -211,6 +219,40 @@ static void find_end(struct connection *c)
         end_input(c);
 }
 
+/* ---- crumbs ---- */
+
+static bool is_within_request(const struct connection *c)
+{
+    return stream_len(&c->input) || connection_is_within_record(c) ||
+           (c->kind->is_busy && c->kind->is_busy(c));
+}
+
+static void note_crumb(struct connection *c, size_t len)
+{
+    bool is_crumb = len < CRUMB_BYTES && is_within_request(c);
+
+    c->crumbs = is_crumb ? c->crumbs + 1 : 0;
+    if (c->crumbs < CRUMBS_MAX)
+        return;
+    c->rest_mono_ms = connection_now(c) + REST_MS;
+    event_del(c->readable);
+    connection_arm_sooner(c, REST_MS);
+}
+
+int64_t connection_rest(struct connection *c)
+{
+    int64_t left_ms = c->rest_mono_ms - connection_now(c);
+
+    if (!c->rest_mono_ms)
+        return INT64_MAX;
+    if (left_ms > 0)
+        return left_ms;
+    c->rest_mono_ms = 0;
+    if (c->state == CONNECTION_OPEN && !c->is_read_disabled)
+        event_add(c->readable, NULL);
+    return INT64_MAX;
+}
+
 void connection_read(struct connection *c)
 {
     /* One for all: it is empty again before the next event. */
@@ -231,6 +273,8 @@ void connection_read(struct connection *c)
         take_encrypted(c, bytes_of(chunk, (size_t)n));
     else
         take_input(c, bytes_of(chunk, (size_t)n));
+    if (n > 0 && c->state == CONNECTION_OPEN && !connection_is_shaking(c))
+        note_crumb(c, (size_t)n);
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)

@@ -68,15 +68,15 @@ static bool is_called_well(const struct http_request *r)
 static enum http_error judge(struct http_request *r)
 {
     const struct http *h = r->client->http;
-    enum http_error error;
+    enum http_error error = route_find(&r->exchange);
+    bool is_for_monitors = !error && r->exchange.route->is_for_monitors;
 
-    error = route_find(&r->exchange);
-    r->client->is_slowed = !port_take_request(&r->client->base);
-    if (r->client->excess && (error || !r->exchange.route->is_for_monitors))
+    r->client->is_slowed = !port_take_request(&r->client->base, is_for_monitors);
+    if (r->client->excess && !is_for_monitors)
         return (enum http_error)r->client->excess;
     if (h->port.is_stopping)
         return HTTP_ERROR_STOPPING;
-    if (r->client->is_slowed && (error || !r->exchange.route->is_for_monitors))
+    if (r->client->is_slowed && !is_for_monitors)
         return HTTP_ERROR_REQUESTS;
     if (!is_called_well(r))
         return HTTP_ERROR_WRONG_HOST;

@@ -11,6 +11,7 @@ from bench.tables import lateness
 from bench.tables import cost
 from bench.tables import due
 from bench.tables import tls
+from bench.tables import flood
 from bench.tables import many
 from bench.tables import space
 from bench.tables import life
@@ -26,5 +27,6 @@ GROUPS = {"compare": ("cost", "cost_synced", "due", "due_synced"),
           "scale": ("nodes", "locks", "idle_topics", "hot", "operations",
                     "reload")}  # a word for several
 
-__all__ = ["GROUPS", "TABLES", "cost", "due", "fleet", "large", "latency", "lateness", "life", "many",
+__all__ = ["GROUPS", "TABLES", "cost", "due", "fleet", "flood", "large", "latency", "lateness", "life",
+           "many",
            "operations", "reload", "replicas", "scale", "space", "throughput", "tls"]

@@ -32,6 +32,7 @@ struct fixture {
 
 static void on_accept(struct listener *l, int fd)
 {
+    listener_prepare(fd);
     CONTAINER_OF(l, struct fixture, listener)->accepted = fd;
 }
 

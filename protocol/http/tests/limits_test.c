@@ -83,16 +83,17 @@ static void connecting_anew_gives_no_new_allowance(void **state)
     assert_starts(ask(f, "GET /v1/status HTTP/1.1\r\nHost: h\r\n" CLOSE), OF("200"));
 }
 
-static void health_is_told_over_the_rate_too_but_not_faster(void **state)
+static void health_has_a_rate_of_its_own_and_is_told_over_it_too_but_later(void **state)
 {
     struct fixture *f = limit(state, (struct port_address_limits){.requests = 1});
     struct client c = connect_client(f);
 
     expect_reply(&c, GET_LIVE, OF("200"));
+    expect_reply(&c, GET_STATUS, OF("200"));
     expect_reply(&c, GET_LIVE, OF("200"));
     say(&c, GET_LIVE);
     fixture_pass(f, 900);
-    assert_int_equal(stats_of(f)->requests, 2);
+    assert_int_equal(stats_of(f)->requests, 3);
     leave(&c);
 }
 
@@ -182,6 +183,33 @@ static void a_chunked_body_is_bounded_as_it_grows(void **state)
             "186a1\r\n");
     say_bytes(&c, bytes_of(body, sizeof(body)));
     assert_starts(receive(&c), OF("429"));
+    leave(&c);
+}
+
+static void a_request_in_crumbs_is_read_now_and_then(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+    unsigned inputs = 0;
+
+    say(&c, "GET /v1/status HTTP/1.1\r\nHost: h\r\nX: ");
+    for (unsigned i = 0; i < 400; i++) {
+        size_t before = stream_len(
+            &CONTAINER_OF(list_first(&http_port(f->http)->clients), struct port_client, link)
+                 ->connection.input);
+
+        say(&c, "x");
+        for (unsigned turn = 0; turn < 3; turn++)
+            fixture_turn(f);
+        inputs += stream_len(&CONTAINER_OF(list_first(&http_port(f->http)->clients),
+                                           struct port_client, link)
+                                  ->connection.input) > before;
+        if (i % 100 == 99)
+            fixture_pass(f, 100);
+    }
+    assert_in_range(inputs, 20, 160);
+    expect_reply(&c, "\r\n\r\n", OF("200"));
+    expect_reply(&c, GET_STATUS, OF("200")); /* it is read as ever */
     leave(&c);
 }
 
@@ -402,12 +430,13 @@ int main(void)
         TEST(requests_over_the_rate_are_told_to_wait),
         TEST(behind_that_answer_nothing_is_read_for_a_second),
         TEST(connecting_anew_gives_no_new_allowance),
-        TEST(health_is_told_over_the_rate_too_but_not_faster),
+        TEST(health_has_a_rate_of_its_own_and_is_told_over_it_too_but_later),
         TEST(a_push_over_the_rate_is_refused_before_its_body),
         TEST(a_stop_does_not_wait_for_a_client_that_is_slowed),
         TEST(connections_over_the_rate_are_closed),
         TEST(bytes_in_work_are_bounded_for_an_address),
         TEST(a_chunked_body_is_bounded_as_it_grows),
+        TEST(a_request_in_crumbs_is_read_now_and_then),
         WITH_ACCESS(a_rate_is_of_all_connections_of_an_identity),
         WITH_ACCESS(an_identity_has_no_more_connections_than_it_may),
         WITH_ACCESS(bytes_in_work_are_bounded_for_an_identity),
