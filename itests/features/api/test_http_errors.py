@@ -23,7 +23,7 @@ OWN_WORDS = {"BAD_REQUEST", "OUT_OF_RANGE", "NOT_READY", "FORBIDDEN"}
 # After these the connection ends.
 FINAL = {"LINE_END", "REQUEST_LINE", "FIELD", "LENGTH", "CHUNK", "NO_HOST", "SLOW", "TOO_LARGE",
          "EXPECTATION", "HEAD", "CODING", "STOPPING", "FULL", "FULL_FOR_ADDRESS", "BODIES",
-         "DISPLACED", "VERSION"}
+         "DISPLACED", "BYTES", "IDENTITY_BYTES", "PROXY", "VERSION"}
 
 JOBS = path_of("topics", "topic", "jobs")
 JOB = path_of("topics", "topic", "jobs", "1")
@@ -88,6 +88,7 @@ GET = "GET /health/live HTTP/1.1\r\nHost: h\r\n"
 POST = f"POST {JOBS} HTTP/1.1\r\nHost: h\r\n"
 by_bytes("LINE_END", "GET /health/live HTTP/1.1\n\n")
 by_bytes("REQUEST_LINE", "GET /health/live\r\n\r\n")
+by_bytes("PROXY", "PROXY TCP4 192.0.2.7 192.0.2.1 1 2\r\n" + GET + "\r\n")
 by_bytes("FIELD", GET + "no colon\r\n\r\n")
 by_bytes("LENGTH", POST + "Content-Length: many\r\n\r\n", "POST", JOBS)
 by_bytes("CHUNK", POST + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", "POST", JOBS)
@@ -278,6 +279,67 @@ HALF = POST + "Content-Length: 100000\r\n\r\n" + " " * 99999
 def _node_with_room_for_one_body(stage):
     return stage.node(limits__body_bytes="1KiB", limits__http_body_bytes="128KiB",
                       limits__http_bodies_bytes="128KiB")
+
+
+def _half_beside(stage, token="", **settings):
+    """A refusal of a body while another one is on its way: what that one has is not known before."""
+    node = stage.node(limits__body_bytes="1KiB", limits__http_body_bytes="128KiB", **settings)
+
+    def refusal():
+        with RawHttp(node.http_port) as half, RawHttp(node.http_port) as other:
+            half.send(POST + token + "Content-Length: 100000\r\n\r\n" + " " * 99999)
+            other.request("POST", JOBS, b" " * 100000, token)
+            reply = other.reply()
+            return reply if reply.status == 429 else None
+
+    return "POST", JOBS, wait_until(refusal, "the other one takes all there is")
+
+
+@way("BYTES")
+def send_more_from_one_address_than_it_may(stage):
+    return _half_beside(stage, limits__bytes_per_address="128KiB")
+
+
+@way("REQUESTS")
+def ask_too_often(stage):
+    node = stage.node(limits__requests_per_address=1)
+    with RawHttp(node.http_port) as connection:
+        for _ in range(2):
+            connection.request("GET", "/v1/topics")
+            reply = connection.reply()
+        return "GET", "/v1/topics", reply
+
+
+def _limited(stage, words):
+    """The settings with an identity that has these limits."""
+    file = stage.directory / "identities"
+    file.write_text(f"guest all {words}\n")
+    file.chmod(0o600)
+    return {"access__file": file, "http__as": "guest"}
+
+
+@way("IDENTITY_RATE")
+def ask_too_often_as_somebody(stage):
+    node = stage.node(**_limited(stage, "rate=1"))
+    with RawHttp(node.http_port) as connection:
+        for _ in range(2):
+            connection.request("GET", "/v1/topics")
+            reply = connection.reply()
+        return "GET", "/v1/topics", reply
+
+
+@way("IDENTITY_CONNECTIONS")
+def connect_too_often_as_somebody(stage):
+    node = stage.node(**_limited(stage, "connections=1"))
+    with RawHttp(node.http_port) as first:
+        first.request("GET", "/v1/topics")
+        assert first.reply().status == 200
+        return ask(node, "GET", "/v1/topics")
+
+
+@way("IDENTITY_BYTES")
+def send_more_as_somebody_than_it_may(stage):
+    return _half_beside(stage, **_limited(stage, "bytes=128KiB"))
 
 
 @way("WAITERS")
