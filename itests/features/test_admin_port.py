@@ -182,6 +182,9 @@ def test_the_admin_port_serves_the_same(admin):
 def test_the_admin_port_answers_while_clients_have_all_places(make_node):
     port = free_port()
     node = make_node({"admin.listen": f"127.0.0.1:{port}", "limits.connections": 2}).start()
+    admin = HttpApi(port)
+    wait_until(lambda: b'dueq_connections{protocol="http"} 0\n' in admin.ask("GET", "/metrics").body,
+               "the connection that saw it begin is gone")
     with RawHttp(node.http_port) as one, RawHttp(node.http_port) as other:
         for client in (one, other):
             client.request("GET", "/v1/topics")
