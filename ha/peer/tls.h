@@ -6,8 +6,8 @@
  * dialer's first packet names its key by a hash, by which the listener finds one of two while
  * the secret changes. A stranger who dials gets an alert, and nothing to guess the secret from.
  * But a dialer's first packet proves that it has the key, before it knows who listens: whoever
- * records that packet, or has it sent to itself, may try words by it for as long as it likes. So
- * the secret has to be drawn by chance.
+ * records that packet, or has it sent to itself, may try words by it for as long as it likes.
+ * So the secret has to be drawn by chance.
  *
  * There are no tickets and no early data. An end of the connection needs no word of TLS either:
  * how a process ends is the business of death.h.
