@@ -29,7 +29,7 @@ static const struct port_stats *stats_of(const struct fixture *f)
     return &http_port(f->http)->stats;
 }
 
-#define GET_STATUS "GET /v1/status HTTP/1.1\r\nHost: h\r\n\r\n"
+#define GET_TOPICS "GET /v1/topics HTTP/1.1\r\nHost: h\r\n\r\n"
 
 static void expect_reply(struct client *c, const char *request, const char *start)
 {
@@ -45,13 +45,13 @@ static void requests_over_the_rate_are_told_to_wait(void **state)
     struct client c = connect_client(f), other = connect_from(f, 2);
 
     for (unsigned i = 0; i < 5; i++)
-        expect_reply(&c, GET_STATUS, OF("200"));
-    expect_reply(&c, GET_STATUS, OF("429"));
+        expect_reply(&c, GET_TOPICS, OF("200"));
+    expect_reply(&c, GET_TOPICS, OF("429"));
     assert_has(buf_text(&f->reply), "\r\nRetry-After: 1\r\n");
     assert_has(buf_text(&f->reply), "\"too_many_requests\"");
     assert_has(buf_text(&f->reply), "limits.requests_per_address");
     assert_int_equal(stats_of(f)->slowed, 1);
-    expect_reply(&other, GET_STATUS, OF("200"));
+    expect_reply(&other, GET_TOPICS, OF("200"));
     leave(&c);
     leave(&other);
 }
@@ -62,9 +62,9 @@ static void behind_that_answer_nothing_is_read_for_a_second(void **state)
     struct fixture *f = limit(state, (struct port_address_limits){.requests = 1});
     struct client c = connect_client(f);
 
-    expect_reply(&c, GET_STATUS, OF("200"));
-    expect_reply(&c, GET_STATUS, OF("429"));
-    say(&c, GET_STATUS);
+    expect_reply(&c, GET_TOPICS, OF("200"));
+    expect_reply(&c, GET_TOPICS, OF("429"));
+    say(&c, GET_TOPICS);
     fixture_pass(f, 900);
     assert_int_equal(stats_of(f)->requests, 2);
     fixture_pass(f, 200);
@@ -77,10 +77,10 @@ static void connecting_anew_gives_no_new_allowance(void **state)
     struct fixture *f = limit(state, (struct port_address_limits){.requests = 3});
 
     for (unsigned i = 0; i < 6; i++)
-        assert_starts(ask(f, "GET /v1/status HTTP/1.1\r\nHost: h\r\n" CLOSE),
+        assert_starts(ask(f, "GET /v1/topics HTTP/1.1\r\nHost: h\r\n" CLOSE),
                       i < 3 ? OF("200") : OF("429"));
     fixture_pass(f, 1000);
-    assert_starts(ask(f, "GET /v1/status HTTP/1.1\r\nHost: h\r\n" CLOSE), OF("200"));
+    assert_starts(ask(f, "GET /v1/topics HTTP/1.1\r\nHost: h\r\n" CLOSE), OF("200"));
 }
 
 static void health_has_a_rate_of_its_own_and_is_told_over_it_too_but_later(void **state)
@@ -89,7 +89,7 @@ static void health_has_a_rate_of_its_own_and_is_told_over_it_too_but_later(void 
     struct client c = connect_client(f);
 
     expect_reply(&c, GET_LIVE, OF("200"));
-    expect_reply(&c, GET_STATUS, OF("200"));
+    expect_reply(&c, GET_TOPICS, OF("200"));
     expect_reply(&c, GET_LIVE, OF("200"));
     say(&c, GET_LIVE);
     fixture_pass(f, 900);
@@ -102,7 +102,7 @@ static void a_push_over_the_rate_is_refused_before_its_body(void **state)
     struct fixture *f = limit(state, (struct port_address_limits){.requests = 1});
     struct client c = connect_client(f);
 
-    expect_reply(&c, GET_STATUS, OF("200"));
+    expect_reply(&c, GET_TOPICS, OF("200"));
     expect_reply(&c,
                  "POST /v1/topics/t/jobs HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n"
                  "Expect: 100-continue\r\n\r\n",
@@ -115,8 +115,8 @@ static void a_stop_does_not_wait_for_a_client_that_is_slowed(void **state)
     struct fixture *f = limit(state, (struct port_address_limits){.requests = 1});
     struct client c = connect_client(f);
 
-    expect_reply(&c, GET_STATUS, OF("200"));
-    expect_reply(&c, GET_STATUS, OF("429"));
+    expect_reply(&c, GET_TOPICS, OF("200"));
+    expect_reply(&c, GET_TOPICS, OF("429"));
     fixture_stop(f);
     fixture_pass(f, 300);
     expect_end(&c);
@@ -130,17 +130,17 @@ static void connections_over_the_rate_are_closed(void **state)
 
     for (unsigned i = 0; i < 3; i++)
         c[i] = connect_client(f);
-    expect_reply(&c[0], GET_STATUS, OF("200"));
-    expect_reply(&c[1], GET_STATUS, OF("200"));
+    expect_reply(&c[0], GET_TOPICS, OF("200"));
+    expect_reply(&c[1], GET_TOPICS, OF("200"));
     expect_end(&c[2]);
     assert_int_equal(stats_of(f)->rejected, 1);
     other = connect_from(f, 2);
-    expect_reply(&other, GET_STATUS, OF("200"));
+    expect_reply(&other, GET_TOPICS, OF("200"));
     for (unsigned i = 0; i < 3; i++)
         leave(&c[i]);
     leave(&other);
     fixture_pass(f, 500);
-    assert_starts(ask(f, "GET /v1/status HTTP/1.1\r\nHost: h\r\n" CLOSE), OF("200"));
+    assert_starts(ask(f, "GET /v1/topics HTTP/1.1\r\nHost: h\r\n" CLOSE), OF("200"));
 }
 
 /* A body that has not come takes nothing, and 4 KiB are never refused. */
@@ -192,7 +192,7 @@ static void a_request_in_crumbs_is_read_now_and_then(void **state)
     struct client c = connect_client(f);
     unsigned inputs = 0;
 
-    say(&c, "GET /v1/status HTTP/1.1\r\nHost: h\r\nX: ");
+    say(&c, "GET /v1/topics HTTP/1.1\r\nHost: h\r\nX: ");
     for (unsigned i = 0; i < 400; i++) {
         size_t before = stream_len(
             &CONTAINER_OF(list_first(&http_port(f->http)->clients), struct port_client, link)
@@ -209,7 +209,7 @@ static void a_request_in_crumbs_is_read_now_and_then(void **state)
     }
     assert_in_range(inputs, 20, 160);
     expect_reply(&c, "\r\n\r\n", OF("200"));
-    expect_reply(&c, GET_STATUS, OF("200")); /* it is read as ever */
+    expect_reply(&c, GET_TOPICS, OF("200")); /* it is read as ever */
     leave(&c);
 }
 
@@ -262,7 +262,7 @@ static int down_with_access(void **state)
 }
 
 #define GET_AS(token) \
-    "GET /v1/status HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer " token "\r\n\r\n"
+    "GET /v1/topics HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer " token "\r\n\r\n"
 #define POP_AS(token)                                                                         \
     "POST /v1/topics/t/pop?wait_ms=60000 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer " token \
     "\r\n\r\n"

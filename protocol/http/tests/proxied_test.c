@@ -121,7 +121,7 @@ static void limits_by_address_hold_for_each_client_behind_it(void **state)
     assert_starts(receive(&a), "HTTP/1.1 200 ");
     say(&b, GET_LIVE);
     assert_starts(receive(&b), "HTTP/1.1 200 ");
-    say(&again, "GET /v1/status HTTP/1.1\r\nHost: h\r\n\r\n");
+    say(&again, "GET /v1/topics HTTP/1.1\r\nHost: h\r\n\r\n");
     assert_starts(receive_all(&again), "HTTP/1.1 503 ");
     leave(&a);
     leave(&b);
