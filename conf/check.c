@@ -323,6 +323,19 @@ static void wait_for_replicas_within_a_command(struct conf_draft *d)
                        "look like a lost link");
 }
 
+/* A name is one in node.data_dir, where the node and its Redis have files of their own. */
+static void want_a_name_of_a_socket(struct conf_draft *d)
+{
+    const char *name = d->conf->admin.socket;
+    size_t len = strlen(name);
+    bool is_sock = len > 5 && !strcmp(name + len - 5, ".sock");
+
+    if (*name && !strchr(name, '/') && (!is_sock || !strcmp(name, "redis.sock")))
+        check_complain(d, "admin.socket",
+                       "is a name in node.data_dir, and has to end in .sock and not be Redis's "
+                       "own, such as admin.sock; or give a path");
+}
+
 /* ---- the table ---- */
 
 static const struct check_rule rules[] = {
@@ -336,6 +349,7 @@ static const struct check_rule rules[] = {
      {"store.min_replicas", "store.replica_timeout", "store.command_timeout"}},
     {name_the_node, {"node.id"}},
     {tell_ports_apart, {CHECK_PORT_KEYS}},
+    {want_a_name_of_a_socket, {"admin.socket"}},
     {let_a_body_out, {"limits.body_bytes", "limits.output_bytes"}},
     {let_a_body_in, {"limits.body_bytes", "limits.http_body_bytes"}},
     {let_a_request_in, {"limits.http_body_bytes", "limits.http_bodies_bytes"}},

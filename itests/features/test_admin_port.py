@@ -161,6 +161,22 @@ def test_a_path_that_is_taken_keeps_the_node_from_starting_only_when_it_was_give
     assert "admin.socket: cannot listen" in node.output() and "socket off" in node.output()
 
 
+def test_a_node_removes_no_socket_but_its_own(make_node, tmp_path):
+    path = tmp_path / "s"
+    first = make_node({"admin.socket": path}).start()
+    path.unlink()
+    second = make_node({"admin.socket": path}).start()
+    first.stop()
+    assert Dueqctl(f"unix:{path}").ok("status")
+    second.stop()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["redis.sock", "lock", "..", "redis.conf"])
+def test_the_socket_has_no_name_that_the_directory_needs(make_node, name):
+    assert "admin.socket: is a name in node.data_dir" in said_by(make_node({"admin.socket": name}))
+
+
 def test_curl_speaks_with_the_socket(make_node):
     node = make_node().start()
     done = subprocess.run(["curl", "-sS", "--unix-socket", node.data_dir / "admin.sock",

@@ -2,6 +2,8 @@
 #ifndef DUEQ_NODE_WARDEN_PRIVATE_H
 #define DUEQ_NODE_WARDEN_PRIVATE_H
 
+#include <sys/stat.h>
+
 #include "conf/conf.h"
 #include "node/warden/redis.h"
 #include "node/warden/datadir.h"
@@ -18,7 +20,8 @@ struct warden {
     const struct conf_request *request;
     struct datadir datadir;
     int port_fds[CONF_PORTS]; /* listening, -1: off */
-    char *socket_path;        /* of admin.socket; NULL: there is none */
+    char *socket_path;        /* of admin.socket; NULL: there is none, */
+    struct stat socket_file;  /* and what we have made there */
     int socket_fd;            /* listens there, -1: none */
     int peer_fd; /* of a cluster's node; until the worker has ended: see ha/peer/link.h */
     uint64_t incarnation; /* random; the same for all its workers */

@@ -34,9 +34,18 @@ void warden_close_ports(struct warden *w)
     warden_close_fd(&w->socket_fd);
 }
 
+/* What is there now may be another node's. */
+static bool is_our_socket(const struct warden *w)
+{
+    struct stat now;
+
+    return !lstat(w->socket_path, &now) && now.st_dev == w->socket_file.st_dev &&
+           now.st_ino == w->socket_file.st_ino;
+}
+
 void warden_remove_socket(struct warden *w)
 {
-    if (w->socket_path)
+    if (w->socket_path && is_our_socket(w))
         (void)unlink(w->socket_path);
     free(w->socket_path);
     w->socket_path = NULL;
@@ -58,7 +67,7 @@ static enum status open_socket(struct warden *w)
     if (listen_open_path("admin.socket", path, is_name ? LEVEL_WARN : LEVEL_ERROR,
                          &w->socket_fd) == STATUS_OK) {
         w->socket_path = path;
-        return STATUS_OK;
+        return lstat(path, &w->socket_file) ? STATUS_IO_ERROR : STATUS_OK;
     }
     free(path);
     return is_name ? STATUS_OK : STATUS_IO_ERROR;
