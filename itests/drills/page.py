@@ -87,6 +87,7 @@ These are violations of a row's own checks:
 | 23 | a loop that stalled for more than 10 ms and did not wait for a processor meanwhile |
 | 27 to 29, and 30 and 31 where all nodes scan | a job moved by a node that had not its topic's lock |
 | 28 | more topics than a fair share, or others', that change their node |
+| 32 | a request that failed, but for those that an orderly change of the leader crossed (the notes have their number); a connection that ended though nodes only read their settings again; a node that takes a client whom it should not, or not one whom it should |
 
 A row of the matrix that is not in the table below has not been measured for this page; nor has a
 time that is `-` in all lines of a row.

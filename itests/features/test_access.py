@@ -133,6 +133,13 @@ def test_gmqs_clients_act_as_the_identity_of_their_port(make_node, tmp_path, rol
             error = gmq_error(node, call, topic)
             is_refused = needed != role or (topic == "out" and method != "Ack")
             assert error.startswith("forbidden:") == is_refused, (method, topic, error)
+    assert tokenless(node) == 2 * len(GMQ_CALLS)
+
+
+def tokenless(node):
+    page = ask(node, "GET", "/metrics", "inspect-token").body.decode()
+    name = 'dueq_requests_without_token_total{protocol="gmq"} '
+    return int(page.partition(f"\n{name}")[2].partition("\n")[0])
 
 
 def gmq_error(node, call, topic):

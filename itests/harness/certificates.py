@@ -9,14 +9,17 @@ from harness.build import ROOT
 TRIAL = ROOT / "tools" / "tls.sh"  # of ./dev tls
 
 
+HERE = "DNS:localhost,IP:127.0.0.1,IP:::1"
+
+
 class Certificates:
     """`ca`, `server`, `server_key`, `client`, `client_key`, `redis`, `redis_key`: the files of an
-    authority of its own. `days`: how long they are good; `names`: of the servers, in place of
-    this machine's."""
+    authority of its own. `days`: how long they are good. `names`: what clients call the servers, as
+    openssl writes it."""
 
-    def __init__(self, directory, days=365, names=None):
-        self.directory = Path(directory)
-        subprocess.run([TRIAL, self.directory, *([names] if names else [])], check=True, capture_output=True,
+    def __init__(self, directory, days=365, names=HERE):
+        self.directory, self._names = Path(directory), names
+        subprocess.run([TRIAL, self.directory, names], check=True, capture_output=True,
                        env={"PATH": "/usr/bin:/bin", "DUEQ_TLS_DAYS": str(days)})
         self.ca = self.directory / "ca.pem"
         self.server, self.server_key = self._pair("server")
@@ -52,7 +55,7 @@ class Certificates:
                        capture_output=True)
         request = subprocess.run(
             ["openssl", "req", "-new", "-key", self.server_key, "-subj", "/CN=renewed",
-             "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
+             "-addext", f"subjectAltName={self._names}"],
             check=True, capture_output=True).stdout
         subprocess.run(["openssl", "x509", "-req", "-CA", self.ca, "-CAkey",
                         self.directory / "ca.key", "-copy_extensions", "copy", "-days", "365",

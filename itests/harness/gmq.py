@@ -13,6 +13,7 @@ from harness.wait import wait_until
 
 READ_ONCE_BYTES = 1024
 PHP_READ_TIMEOUT_S = 30
+HERE = "127.0.0.1"
 KEYS = ["id", "result", "error"]
 
 
@@ -72,17 +73,17 @@ class PythonClient(_Calls):
     """One connection; one sendall and one recv(1024) a call; no newline; ids count up.
     `context`: of TLS."""
 
-    def __init__(self, port, context=None):
+    def __init__(self, port, context=None, host=HERE, timeout_s=PHP_READ_TIMEOUT_S):
         self._ids = itertools.count()
-        self.socket = _connect(port)
+        self.socket = _connect(port, host, timeout_s)
         if context:
-            self.socket = context.wrap_socket(self.socket, server_hostname="localhost")
+            self.socket = _secured(self.socket, context, host)
 
     def call(self, method, *params):
         number = next(self._ids)
         text = json.dumps(request(method, *params, id=number)).encode()
         reply = parse_reply(self._ask(text))
-        assert reply["id"] == number, reply
+        assert reply["id"] == number or (reply["id"], reply["result"]) == (None, None), reply
         if reply["error"] is not None:
             raise GmqError(reply["error"])
         return reply["result"]
@@ -176,10 +177,18 @@ class RawClient(RawSocket):
         return self.reply()
 
 
-def _connect(port):
+def _connect(port, host=HERE, timeout_s=PHP_READ_TIMEOUT_S):
     try:
-        connection = socket.create_connection(("127.0.0.1", port), PHP_READ_TIMEOUT_S)
+        connection = socket.create_connection((host, port), timeout_s)
     except OSError as error:
         raise LostConnection(str(error)) from error
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
+
+
+def _secured(connected, context, host):
+    try:
+        return context.wrap_socket(connected, server_hostname=host)
+    except OSError as error:
+        connected.close()
+        raise LostConnection(str(error)) from error

@@ -36,6 +36,7 @@ NAMESPACES = Path("/run/netns")
 ETC = Path("/etc/netns")  # ETC/<namespace>/<file> is in the place of /etc/<file> for its programs
 CLONE_NEWNET = 0x40000000
 SUBNET, SUBNET6 = "10.213.0", "fd00:213:"
+VIP, VIP6 = f"{SUBNET}.200", f"{SUBNET6}:200"  # of no host: for nodes that lead
 _OURS = re.compile(r"dq(\d+)-\d+-[a-z0-9]+")
 _numbers = itertools.count(1)  # of networks in this process
 

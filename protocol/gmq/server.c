@@ -210,8 +210,11 @@ static struct identity *identity_of(struct gmq_client *client)
         return NULL;
     who = access_of_certificate(options->access, connection_names(&client->base.connection),
                                 now_ms);
-
-    return who ? who : access_of_name(options->access, bytes_of_text(options->as), now_ms);
+    if (who)
+        return who;
+    who = access_of_name(options->access, bytes_of_text(options->as), now_ms);
+    client->base.port->stats.tokenless += who != NULL;
+    return who;
 }
 
 static bool has_topics(const struct identity *who, const struct gmq_call *call)

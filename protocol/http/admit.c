@@ -47,7 +47,8 @@ static enum http_error refuse(struct http_request *r)
  * certificate that no identity has may be for TLS alone. */
 static struct identity *find(struct http_request *r, enum exchange_proof *proof)
 {
-    const struct http_options *options = &r->client->http->options;
+    struct http *h = r->client->http;
+    const struct http_options *options = &h->options;
     struct bytes given = r->exchange.head.authorization;
     int64_t now_ms = clock_wall_ms();
     struct identity *who;
@@ -71,6 +72,7 @@ static enum http_error identify(struct http_request *r)
 
     r->exchange.who = identity_use(who);
     r->exchange.proof = who ? proof : EXCHANGE_NOTHING;
+    r->client->http->port.stats.tokenless += who && proof == EXCHANGE_PORT;
     return who ? HTTP_ERROR_NONE : refuse(r);
 }
 

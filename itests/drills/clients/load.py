@@ -17,6 +17,7 @@ import time
 from contextlib import nullcontext
 
 from drills.clients.client import ANSWER_S, CONNECT_S, Client
+from drills.hosts import safety
 from harness.clock import wall_now_ms
 from harness.wait import wait_until
 from judge.journal import (DUPLICATE, OK, REFUSED, UNKNOWN, Ack, Cancel, HandOver, Push, Release,
@@ -38,7 +39,7 @@ class _Worker(threading.Thread):
     def __init__(self, load, number, dice):
         super().__init__(daemon=True)
         self.load, self.journal, self.dice = load, load.journal, dice
-        self.client = Client(load.addresses, number, load.answer_s, load.connect_s)
+        self.client = load.make_client(number)
         self.topics = load.topics_of(number)
         self.error = None
 
@@ -73,12 +74,15 @@ class Producer(_Worker):
 
     def push(self, id, topic):
         delay_ms, ttr_ms = self.dice.choice(DELAYS_MS), self.dice.choice(self.load.ttrs_ms)
+        delay_ms, ttr_ms = (-(-each // self.client.grain_ms) * self.client.grain_ms
+                            for each in (delay_ms, ttr_ms))
         outcome = REFUSED
         while outcome in (REFUSED, UNKNOWN) and not self.load.is_over.is_set():
             sent = now_ms()
             outcome, due_ms = self.client.push(topic, id, delay_ms, ttr_ms)
             self.journal.add(Push(id, topic, ttr_ms, delay_ms, sent, now_ms(), outcome, due_ms))
-        if outcome in (OK, DUPLICATE) and self.dice.random() < CANCELLED:
+        if (outcome in (OK, DUPLICATE) and self.client.has_all_verbs
+                and self.dice.random() < CANCELLED):
             self.settle(Cancel, id, lambda: self.client.cancel(topic, id))
 
 
@@ -112,9 +116,9 @@ class Consumer(_Worker):
         if job["ttr_ms"] == 0:
             return
         dice = self.dice.random() if job["tries"] == 0 else 1
-        if dice < RELEASED:
+        if dice < RELEASED and self.client.has_all_verbs:
             self.settle(Release, job["id"], lambda: self.client.settle("release", job))
-        elif dice > RELEASED + FORGOTTEN:
+        elif not RELEASED <= dice <= RELEASED + FORGOTTEN:
             self.settle(Ack, job["id"], lambda: self.client.settle("ack", job))
 
 
@@ -123,14 +127,17 @@ class Load:
     each of them has several consumers. `roams`: do producers go from node to node, for a node that
     was away has no client else. `host`: where its clients are, None for this machine.
     `redis_now_ms`: Redis's clock, by default this machine's. `answer_s`, `connect_s`: their
-    patience. `proxies`: those of the addresses, as address:port, that are not a node's own."""
+    patience. `proxies`: those of the addresses, as address:port, that are not a node's own.
+    `make_client`: a client, by the number of who has it; by default of HTTP."""
 
     def __init__(self, journal, addresses, dice, rate=100, host=None, producers=4, consumers=8,
                  redis_now_ms=wall_now_ms, ttrs_ms=TTRS_MS, answer_s=ANSWER_S,
-                 connect_s=CONNECT_S, topics=TOPICS, roams=False, proxies=()):
+                 connect_s=CONNECT_S, topics=TOPICS, roams=False, proxies=(), make_client=None):
         self.topics, self.roams, self.proxies = topics, roams, proxies
         self.journal, self.addresses, self.redis_now_ms = journal, addresses, redis_now_ms
-        self.ttrs_ms, self.answer_s, self.connect_s = ttrs_ms, answer_s, connect_s
+        self.ttrs_ms, self.manner = ttrs_ms, safety.manner()
+        self.make_client = make_client or (
+            lambda number: Client(addresses, number, answer_s, connect_s))
         self.interval_s = producers / rate
         self.place = host.entered if host else nullcontext
         self.is_pushing_over, self.is_over = threading.Event(), threading.Event()
@@ -165,6 +172,28 @@ class Load:
 
         wait_until(flows, "the load flows", DRAIN_S, interval_s=0.02)
 
+    @property
+    def clients(self):
+        return [each.client for each in (*self._producers, *self._consumers)]
+
+    def change_over(self, manner):
+        """Client by client; until each has had an answer to what it asked so."""
+        self.manner = manner
+        for client in self.clients:
+            client.manner = manner
+            self.wait_answered([client])
+
+    def wait_answered(self, clients=None):
+        """Until each of them, or of all, has had an answer from now on, in its present manner."""
+        since_ms = now_ms()
+
+        def answered(client):
+            manner, at_ms = client.answered
+            return manner is client.manner and at_ms > since_ms
+
+        wait_until(lambda: all(map(answered, clients or self.clients)) or self._failed(),
+                   "clients have answers", DRAIN_S)
+
     def topics_of(self, number):
         """Of the consumer with this number."""
         groups = -(-len(self.topics) // POP_TOPICS)
@@ -176,6 +205,7 @@ class Load:
         topics = [*self.topics, *more_topics]
         with self.place():
             client = Client(self.addresses)
+            client.manner = self.manner
             wait_until(lambda: self._is_drained(client, topics) or self._failed(),
                        "consumers empty the store", timeout_s, interval_s=0.1)
             for topic in topics:

@@ -18,6 +18,7 @@ from judge.stalls import told_stalls
 
 GMQ_PORT, HTTP_PORT, PEER_PORT = 9503, 8000, 9600
 STEADY_S = 120
+CHANGED = "read again; changed: "  # its log
 
 
 class Journaled:
@@ -95,9 +96,9 @@ class HostNode(Journaled, Node):
         self.host, self.name, self.program = host, host.name, program or node_program()
         own = {"node.id": host.name, "gmq.listen": f"{host.address}:{GMQ_PORT}",
                "http.listen": f"{host.address}:{HTTP_PORT}"}
-        self._safety = safety.current()
-        if self._safety:
-            own.update(self._safety.settings)
+        if safety.current():
+            own.update(safety.current().settings)
+        self.manner = safety.manner()  # of the driver, as its client
         super().__init__(directory, {**own, **(settings or {})}, env)
         self.gmq_port, self.http_port = GMQ_PORT, HTTP_PORT
         if "LD_PRELOAD" in self.env:  # before the sanitizer's own library
@@ -106,10 +107,20 @@ class HostNode(Journaled, Node):
         self._frozen, self._launched_ms = [], None
 
     def argv(self):
+        return self.host.command([self.program, "--config", self._write_settings()])
+
+    def _write_settings(self):
         path = self.directory / "dueq.yaml"
         path.write_text(yaml.safe_dump(_nested(self.settings)), encoding="utf-8")
         path.chmod(0o600)
-        return self.host.command([self.program, "--config", path])
+        return path
+
+    def reload(self):
+        """SIGHUP, with the settings as they are now; until the node says what has changed."""
+        self._write_settings()
+        before = self.output().count(CHANGED)
+        self.process.signal(signal.SIGHUP)
+        wait_until(lambda: self.output().count(CHANGED) > before, f"{self.name} takes its settings")
 
     def launch(self):
         self._launched_ms = now_ms()
@@ -120,14 +131,12 @@ class HostNode(Journaled, Node):
         return self.host.address, HTTP_PORT
 
     def http(self, path):
-        more = ({"headers": self._safety.headers, "context": self._safety.context}
-                if self._safety else {})
         with self.host.entered():
-            return answer_of(self.url(path), **more)
+            return answer_of(self.url(path), context=self.manner.context,
+                             headers=self.manner.headers)
 
     def url(self, path=""):
-        scheme = "https" if self._safety else "http"
-        return f"{scheme}://{self.host.address}:{HTTP_PORT}{path}"
+        return f"{self.manner.scheme}://{self.host.address}:{HTTP_PORT}{path}"
 
     def json(self, path):
         """What it answers; None when it does not."""
@@ -137,6 +146,8 @@ class HostNode(Journaled, Node):
     def ctl(self, *words):
         """dueqctl on the node's own host."""
         with self.host.entered():
+            if self.manner.token_file:
+                return Dueqctl(self.url())(*words, **self.manner.environment)
             return Dueqctl(self._own_url())(*words)
 
     def _own_url(self):

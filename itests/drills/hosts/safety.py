@@ -1,27 +1,86 @@
 """Safety on, everywhere: each node takes only TLS and tokens from its clients, and all clients have
-both. For ./dev drill --safe, and for one row of the tests.
+both. For ./dev drill --safe, and for one row of the tests. What nodes are to know of it is in
+`Safety.settings`, what clients do is a Manner: another kind of safety is switched on there.
 
 The switch is one for the process: a drill's rows, clients and nodes are made in many places, and
-none of them is about this.
+none of them is about this. Row 32 is, and gives its clients manners of its own.
+
+ZooKeeper's protocol has no TLS.
 """
 
 import hashlib
 import http.client
 import secrets
 import ssl
-import subprocess
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 
-from harness.build import ROOT
-from harness.network import SUBNET
+from harness.certificates import Certificates
+from harness.network import SUBNET, VIP, VIP6
 
 HOSTS = 60  # whose addresses the certificate has
+NAMES = ",".join([*(f"IP:{SUBNET}.{number}" for number in range(1, HOSTS)), f"IP:{VIP}", f"IP:{VIP6}"])
 
 _current = None  # pylint: disable=invalid-name
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a client speaks: in TLS, with those for whom `ca` vouches, and showing a certificate (its
+    file, and its key's); with the token in a file. What is None is not done."""
+
+    ca: Path = None
+    token_file: Path = None
+    certificate: tuple = None
+
+    @cached_property
+    def context(self):
+        """Of TLS, or None."""
+        if not self.ca:
+            return None
+        made = ssl.create_default_context(cafile=self.ca)
+        if self.certificate:
+            made.load_cert_chain(*self.certificate)
+        return made
+
+    @cached_property
+    def headers(self):
+        """That each request has."""
+        if not self.token_file:
+            return {}
+        return {"Authorization": f"Bearer {self.token_file.read_text().strip()}"}
+
+    @property
+    def environment(self):
+        """For dueqctl."""
+        cert, key = self.certificate or (None, None)
+        words = {"DUEQ_CA": self.ca, "DUEQ_TOKEN_FILE": self.token_file, "DUEQ_CERT": cert,
+                 "DUEQ_KEY": key}
+        return {name: str(value) for name, value in words.items() if value}
+
+    @property
+    def scheme(self):
+        return "https" if self.ca else "http"
+
+    def connection_to(self, address, timeout_s):
+        """An HTTP connection, not connected yet."""
+        if not self.ca:
+            return http.client.HTTPConnection(*address, timeout=timeout_s)
+        return http.client.HTTPSConnection(*address, timeout=timeout_s, context=self.context)
+
+
+PLAIN = Manner()
 
 
 def current():
     """The Safety that is on; None: clients speak plain, and need no token."""
     return _current
+
+
+def manner():
+    """Of all clients."""
+    return _current.manner if _current else PLAIN
 
 
 def turn_on(directory):
@@ -38,33 +97,21 @@ class Safety:
     """An authority, a certificate for all nodes, and one identity for all clients."""
 
     def __init__(self, directory):
-        directory.mkdir(parents=True, exist_ok=True)
-        names = ",".join(f"IP:{SUBNET}.{number}" for number in range(1, HOSTS))
-        subprocess.run([ROOT / "tools/tls.sh", directory, names], check=True, capture_output=True)
-        self.token = secrets.token_urlsafe(32)
-        self.ca = directory / "ca.pem"
-        identities = directory / "identities"
-        identities.write_text("drill all token=" + hashlib.sha256(self.token.encode()).hexdigest()
-                              + "\n")
-        identities.chmod(0o600)
-        self.settings = {"http.tls": "required", "gmq.tls": "required",
-                         "tls.certificate": directory / "server.pem",
-                         "tls.key": directory / "server.key",
+        certificates = Certificates(directory, names=NAMES)
+        token_file, identities = directory / "token", directory / "identities"
+        write_secret(identities, f"drill all token={write_token(token_file)}\n")
+        self.manner = Manner(certificates.ca, token_file)
+        self.settings = {**certificates.settings(http="required", gmq="required"),
                          "access.file": identities}
-        self.context = ssl.create_default_context(cafile=self.ca)
-
-    @property
-    def headers(self):
-        return {"Authorization": f"Bearer {self.token}"}
 
 
-def connection_to(address, timeout_s):
-    """An HTTP connection, not connected yet, as the drill speaks."""
-    if _current is None:
-        return http.client.HTTPConnection(*address, timeout=timeout_s)
-    return http.client.HTTPSConnection(*address, timeout=timeout_s, context=_current.context)
+def write_token(path):
+    """Makes one; how a file of identities knows it."""
+    token = secrets.token_urlsafe(32)
+    write_secret(path, token + "\n")
+    return hashlib.sha256(token.encode()).hexdigest()
 
 
-def headers():
-    """That each request has."""
-    return {} if _current is None else _current.headers
+def write_secret(path, text):
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o600)

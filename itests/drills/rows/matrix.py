@@ -1,8 +1,8 @@
 """The rows of the matrix, in its order. Importing the files is what makes the rows known."""
 
 # pylint: disable=unused-import
-from drills.rows import (address, clients, links, other, processes, redis, sentinel,  # noqa: F401
-                         shares, slots, slow, zookeeper)
+from drills.rows import (address, clients, links, other, processes, redis, rolling,  # noqa: F401
+                         sentinel, shares, slots, slow, zookeeper)
 from drills.rows.row import ROWS
 
 

@@ -10,12 +10,12 @@ from drills.graceful import LATE_MAX_MS, LEAVING_MAX_MS, few_of, without_a_lease
 from drills.hosts.cluster import Plan
 from drills.rows.row import Row
 from harness.neighbours import addresses_of, entry_of, mac_of, touch
+from harness.network import VIP, VIP6
 from harness.wait import wait_until
 from judge.address import KEPT_MS, LATE_MS, UNRENEWED_MS, kept_too_long
 from judge.journal import AWAY, DIED, LEADER, LEAVING, Gone, Put, Role, Vip
 from judge.leaders import SILENT_MS
 
-VIP, VIP6 = "10.213.0.200", "fd00:213::200"
 BOTH = f"{VIP},{VIP6}"
 PATIENCE_S = 60
 ANNOUNCED_MS = 100  # from an address that is put to neighbours that have heard of it, on a busy machine

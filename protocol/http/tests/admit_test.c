@@ -250,9 +250,12 @@ static void without_a_token_a_client_acts_as_the_ports_identity(void **state)
                "\"until_ms\":null,\"known_by\":\"port\"}");
     assert_starts(ask_as(f, "", "POST /v1/topics/orders/jobs"), "HTTP/1.1 403 ");
     assert_starts(ask_as(f, "wrong", "GET /v1/access"), "HTTP/1.1 401 ");
+    assert_starts(ask_as(f, "ops-token", "GET /v1/access"), "HTTP/1.1 200 ");
+    assert_int_equal(http_port(f->http)->stats.tokenless, 2);
     f->options.as = "nobody";
     http_reload(http_port(f->http), &f->options);
     assert_starts(ask_as(f, "", "GET /v1/access"), "HTTP/1.1 401 ");
+    assert_int_equal(http_port(f->http)->stats.tokenless, 2);
 }
 
 static void says_as_whom_a_request_acts(void **state)
