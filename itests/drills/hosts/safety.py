@@ -1,5 +1,6 @@
-"""Safety on, everywhere: each node takes only TLS and tokens from its clients, and all clients have
-both. For ./dev drill --safe, and for one row of the tests. What nodes are to know of it is in
+"""Safety on, everywhere: nodes take only TLS, tokens and certificates from their clients, only TLS
+from each other, and no lease that could be guessed; and all clients have what that takes. For
+./dev drill --safe, and for one row of the tests. What nodes are to know of it is in
 `Safety.settings`, what clients do is a Manner: another kind of safety is switched on there.
 
 The switch is one for the process: a drill's rows, clients and nodes are made in many places, and
@@ -94,15 +95,17 @@ def turn_off():
 
 
 class Safety:
-    """An authority, a certificate for all nodes, and one identity for all clients."""
+    """An authority, a certificate for all nodes, one and an identity for all clients."""
 
     def __init__(self, directory):
         certificates = Certificates(directory, names=NAMES)
         token_file, identities = directory / "token", directory / "identities"
         write_secret(identities, f"drill all token={write_token(token_file)}\n")
-        self.manner = Manner(certificates.ca, token_file)
+        self.manner = Manner(certificates.ca, token_file,
+                             (certificates.client, certificates.client_key))
         self.settings = {**certificates.settings(http="required", gmq="required"),
-                         "access.file": identities}
+                         "tls.client_ca": certificates.ca, "access.file": identities,
+                         "ha.peer.tls": "required", "queue.lease_check": "require"}
 
 
 def write_token(path):
