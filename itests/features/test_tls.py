@@ -18,6 +18,7 @@ from harness.gmq import PythonClient, RawClient
 from harness.http_api import HttpApi, path_of
 from harness.http_raw import RawHttp
 from harness.memory import is_sanitized, resident_bytes
+from harness.tls_in_hand import TlsInHand
 from harness.wait import wait_until
 
 MIB = 1 << 20
@@ -316,11 +317,7 @@ def test_a_certificate_that_ends_soon_is_told(make_node, tmp_path):
 
 def hello_of(context):
     """What a client says first."""
-    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-    client = context.wrap_bio(incoming, outgoing, server_hostname="localhost")
-    with pytest.raises(ssl.SSLWantReadError):
-        client.do_handshake()
-    return outgoing.read()
+    return TlsInHand(context, "localhost").sent()
 
 
 def test_a_crowd_that_is_slow_to_shake_hands_hurts_nobody(make_node, certificates):
@@ -392,25 +389,23 @@ class InHand:
 
     def __init__(self, port, context):
         self.socket = socket.create_connection(("127.0.0.1", port), 30)
-        self._into, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self._tls = context.wrap_bio(self._into, self._out, server_hostname="localhost")
-        self._until_done(self._tls.do_handshake)
-        self.socket.sendall(self._out.read())
+        self._tls = TlsInHand(context, "localhost")
+        self.socket.sendall(self._tls.sent())
+        while not self._tls.is_up:
+            self._hear()
 
-    def _until_done(self, call):
-        while True:
-            try:
-                return call()
-            except ssl.SSLWantReadError:
-                self.socket.sendall(self._out.read())
-                self._into.write(self.socket.recv(65536))
+    def _hear(self):
+        said, answer = self._tls.came(self.socket.recv(65536))
+        self.socket.sendall(answer)
+        return said
 
     def encrypted(self, data):
-        self._tls.write(data)
-        return self._out.read()
+        return self._tls.sent(data)
 
     def read(self):
-        return self._until_done(lambda: self._tls.read(65536))
+        while not (said := self._hear()):
+            pass
+        return said
 
 
 def test_one_clients_bad_record_is_nothing_to_the_others(secure):

@@ -22,6 +22,7 @@ from collections import deque
 from contextlib import nullcontext, suppress
 
 from drills.clients.crowd_clients import Consumer, Idle
+from drills.hosts import safety
 from harness.process import allow_many_files
 from harness.wait import wait_until
 
@@ -29,13 +30,15 @@ PATIENCE_S = 120
 LOOK_S = 0.2       # how often those that wait for too long are looked for
 ANSWER_S = 20      # their patience, far beyond anything healthy
 PAUSE_S = 0.1      # after an attempt that failed
+HANDSHAKES = 5     # times as long: ten thousand take their time, here and there
 SPARE_FILES = 500  # of this process, beside the crowd's
 
 
 class Crowd:
     def __init__(self, host, addresses, journal, idle=0, consumers=0, first=0,
                  answer_s=ANSWER_S):
-        self.addresses, self.journal, self.answer_s = addresses, journal, answer_s
+        self.addresses, self.journal, self.manner = addresses, journal, safety.manner()
+        self.answer_s = answer_s * (HANDSHAKES if self.manner.context else 1)
         self.idle = [Idle(self, number) for number in range(first, first + idle)]
         self.consumers = [Consumer(self, number) for number in range(first, first + consumers)]
         self.lost = self.failed = self.turned_away = 0  # connections; attempts; in words

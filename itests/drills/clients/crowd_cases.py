@@ -1,7 +1,6 @@
 """What a crowd goes through in a round of row 24: a failover, or a leader that has no more room."""
 
 import resource
-import signal
 
 from drills.clients.client import Client
 from drills.clients.crowd import ANSWER_S, Crowd
@@ -138,9 +137,8 @@ class Limit:
         return self._crowd.turned_away > 0
 
     def _is_full(self):
-        if self._what == FILES:
-            return self.has_struck()
-        return self.has_struck() and len(self._crowd.served()) >= self._room
+        room = 1 if self._what == FILES else self._room
+        return self.has_struck() and len(self._crowd.served()) >= room
 
     def wait_served(self):
         """Who is inside, while others are outside, for as long as a lease lasts and longer."""
@@ -184,11 +182,8 @@ def address_of(node):
 
 def _set_connections(node, count):
     """limits.connections in its configuration, which it reads again; None: the default."""
-    told = node.output().count("read again")
     if count is None:
         del node.settings["limits.connections"]
     else:
         node.settings["limits.connections"] = count
-    node.argv()  # writes the file
-    node.process.signal(signal.SIGHUP)
-    wait_until(lambda: node.output().count("read again") > told, "it has read it", CAME_S)
+    node.reload()

@@ -6,6 +6,7 @@ import socket
 import time
 
 from harness.clock import wall_now_ms
+from harness.tls_in_hand import TlsInHand
 from judge.journal import OK, REFUSED, UNKNOWN, Ack, HandOver, now_ms
 
 CONNECT_S = 3  # then it tries again
@@ -21,7 +22,7 @@ class Client:
         self.crowd, self.number, self.has_left = crowd, number, False
         self.file = None  # the descriptor of its connection; None: it has none
         self.is_up = False
-        self._at, self._socket, self._text = number, None, b""
+        self._at, self._socket, self._tls, self._text = number, None, None, b""
         self._until = None  # what is waited for comes until then, or the connection is given up
 
     # ---- life ----
@@ -34,6 +35,8 @@ class Client:
     def connect(self):
         self._at += 1
         address = self.crowd.addresses[self._at % len(self.crowd.addresses)]
+        context = self.crowd.manner.context
+        self._tls = TlsInHand(context, address[0]) if context else None
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         self.file, self._text = self._socket.fileno(), b""
         self._until = time.monotonic() + CONNECT_S
@@ -51,15 +54,18 @@ class Client:
             self._close()
 
     def end(self):
-        """The connection has ended, or is given up."""
-        was_up = self.is_up
+        """The connection has ended, or is given up. In the middle of a handshake there was no room: a
+        node says nothing then that it could understand."""
+        was_up, was_taken = self.is_up, self._tls is None or self._tls.is_up
         self._close()
         if was_up:
-            self.crowd.lost += 1
             self.on_lost()
+        if was_up and was_taken:
+            self.crowd.lost += 1
             self.connect()
         else:
             self.crowd.failed += 1
+            self.crowd.turned_away += was_up
             self.crowd.rest(self)
 
     def look(self, now):
@@ -96,13 +102,28 @@ class Client:
         text = self._socket.recv(READ_BYTES)
         if not text:
             raise ConnectionResetError
-        self._text += text
+        text = self._decrypted(text) if self._tls else text
+        if self.is_up:
+            self._text += text
         while self.is_up and (taken := self.take(self._text)):
             self._text = self._text[taken:]
+
+    def _decrypted(self, text):
+        text, answer = self._tls.came(text)
+        if answer:
+            self._send(answer)
+        return text
+
+    def _give_up(self):
+        self._close()
+        self.crowd.rest(self)
 
     def say(self, text, wait_s=0):
         """The server may let it wait so long for an answer."""
         self._until = time.monotonic() + wait_s + self.crowd.answer_s
+        self._send(self._tls.sent(text) if self._tls else text)
+
+    def _send(self, text):
         try:
             if self._socket.send(text) != len(text):
                 raise BlockingIOError  # a request is smaller than any buffer
@@ -169,10 +190,6 @@ class Idle(Client):
             self._give_up()
         return len(line) + 1
 
-    def _give_up(self):
-        self._close()
-        self.crowd.rest(self)
-
 
 class Consumer(Client):
     """Waits for a job in a topic of its own, and acknowledges it."""
@@ -219,8 +236,9 @@ class Consumer(Client):
                    json.dumps({"lease": self._job["lease"]}).encode())
 
     def _post(self, path, body=b"", wait_s=0):
-        head = f"POST {path} HTTP/1.1\r\nHost: crowd\r\nContent-Length: {len(body)}\r\n\r\n"
-        self.say(head.encode() + body, wait_s)
+        fields = {"Host": "crowd", "Content-Length": len(body), **self.crowd.manner.headers}
+        head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+        self.say(f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + body, wait_s)
 
     def take(self, text):
         head, end, rest = text.partition(b"\r\n\r\n")
@@ -243,8 +261,7 @@ class Consumer(Client):
             assert status == 503, body
             self.is_waiting = self.is_up = False
             self.crowd.failed += 1
-            self._close()
-            self.crowd.rest(self)
+            self._give_up()
 
     def _on_job(self, job):
         self._job, self.is_waiting = job, False

@@ -25,6 +25,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from drills.hosts import safety
 from harness.process import Process, kill_now
 from harness.wait import wait_until
 from judge.journal import EVENTS, HandOver, Push, Tail, now_ms
@@ -153,7 +154,8 @@ class View:
 
     def __init__(self, directory, host, addresses, port):
         self.addresses, self._path = list(addresses), Path(directory) / "view"
-        self._argv = host.command([sys.executable, PROGRAM, self._path, port, *addresses])
+        self._argv = host.command([sys.executable, PROGRAM, self._path, port, safety.manner().json,
+                                   *addresses])
         self._log, self._process = Path(directory) / "view.log", None
         self._tail = Tail(self._path, KINDS)
 

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """A client that knows one address: a program of its own, and nobody else's work in its times.
 
-    view_client.py FILE PORT ADDRESS...
+    view_client.py FILE PORT MANNER ADDRESS...
 
-For each address, until SIGTERM: a *visit* every 10 ms, which is a new connection, one request, its
-answer, and waits for no other; and connections that stay open, each made anew 0, 10 or 50 ms after
-its end (and every 10 ms at least, as long as that fails):
+MANNER is a Manner of safety.py, as JSON. For each address, until SIGTERM: a *visit* every 10 ms (20 over
+TLS), which is a new connection, one request, its answer, and waits for no other; and connections that
+stay open, each made anew 0, 10 or 50 ms after its end (and every 10 ms at least, as long as that
+fails):
 
     callers    a request every 10 ms
     waiters    blocked in a pop, they get a job now and then; half of them send probes of their own
@@ -43,6 +44,8 @@ if __name__ == "__main__":
 
 # pylint: disable=wrong-import-position
 from drills.clients.view_frames import Frames
+from drills.hosts.safety import Manner
+from harness.tls_in_hand import TlsInHand
 from judge.journal import now_ms
 
 TOPIC = "view"
@@ -61,14 +64,14 @@ WORDS = {errno.ECONNREFUSED: "refused", errno.ECONNRESET: "reset", errno.EPIPE: 
          errno.EHOSTUNREACH: "unreachable", errno.ENETUNREACH: "unreachable",
          errno.ENETDOWN: "unreachable"}
 ANSWERED, IN_ORDER, CLOSED, SILENT = "answered", "in order", "closed", "silent"
-RESET, CROSSED, VANISHED = "reset", "crossed", "vanished"
+RESET, CROSSED, VANISHED, REFUSED = "reset", "crossed", "vanished", "refused"
 
 
 class Loop:
     """Sockets, timers, and the file."""
 
-    def __init__(self, path):
-        self.selector, self.frames = selectors.DefaultSelector(), Frames()
+    def __init__(self, path, manner):
+        self.selector, self.frames, self.manner = selectors.DefaultSelector(), Frames(), manner
         self.selector.register(self.frames.socket, selectors.EVENT_READ, self.frames.read)
         self._timers, self._order, self._lines = [], itertools.count(), []
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -105,6 +108,8 @@ class Wire:
         self._text, self._asked_ms, self._is_connected, self.is_open = b"", None, False, True
         self.is_last = False  # the node has said that it will close
         self._is_read = True
+        self._tls = TlsInHand(loop.manner.context, address) if loop.manner.context else None
+        self._later_ms = None  # read_later(), when what was asked is on its way
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._socket = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -124,11 +129,15 @@ class Wire:
             self._loop.at(now_ms() + PATIENCE_MS, lambda: self._end(SILENT))
             return
         text = json.dumps(body).encode() if body is not None else b""
-        head = (f"{method} {path} HTTP/1.1\r\nHost: {self._host}\r\n"
-                f"Content-Length: {len(text)}\r\n\r\n")
+        fields = {"Host": self._host, "Content-Length": len(text), **self._loop.manner.headers}
+        head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+        data = f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + text
         self._be_patient(patience_ms)
+        self._send(self._tls.sent(data) if self._tls else data)
+
+    def _send(self, data):
         try:
-            self._socket.send(head.encode() + text)
+            self._socket.send(data)
         except OSError as error:
             code = error.errno  # the name goes with its block
             self._loop.at(0, lambda: self._end(code))
@@ -139,7 +148,10 @@ class Wire:
         return int.from_bytes(info[RESENT_AT:RESENT_AT + 4], sys.byteorder)
 
     def read_later(self, ms):
-        """What comes until then is not looked at."""
+        """What comes until then is not looked at; but a handshake is brought to its end."""
+        if self._tls and not self._tls.is_up:
+            self._later_ms = ms
+            return
         self._loop.selector.unregister(self._socket)
         self._is_read = False
 
@@ -197,8 +209,23 @@ class Wire:
         if not text:
             self._end(IN_ORDER if self._asked_ms is None else CLOSED)
             return
+        if self._tls:
+            text = self._decrypted(text)
         self._text += text
         self._take_reply()
+
+    def _decrypted(self, text):
+        try:
+            text, answer = self._tls.came(text)
+        except OSError:
+            self._end(REFUSED)  # the handshake
+            return b""
+        if answer:
+            self._send(answer)
+        if self._later_ms and self._tls.is_up:
+            ms, self._later_ms = self._later_ms, None
+            self.read_later(ms)
+        return text
 
     def _take_reply(self):
         head, found, rest = self._text.partition(b"\r\n\r\n")
@@ -413,10 +440,11 @@ def repeat(loop, every_ms, call):
 
 
 def main():
-    path, port, addresses = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
-    loop, pushes = Loop(path), [True]
+    path, port, addresses = sys.argv[1], int(sys.argv[2]), sys.argv[4:]
+    loop, pushes = Loop(path, Manner.of_json(sys.argv[3])), [True]
+    every_ms = EVERY_MS * (2 if loop.manner.context else 1)  # a handshake is work, for both
     for address in addresses:
-        repeat(loop, EVERY_MS, lambda address=address: Visit(loop, address, port))
+        repeat(loop, every_ms, lambda address=address: Visit(loop, address, port))
         repeat(loop, JOB_EVERY_MS * len(addresses),
                lambda address=address: pushes and Pusher(loop, address, port))
         kinds = [*[Caller] * CALLERS, *[Watcher] * WATCHERS, *[Late] * LATE, Deaf, Vanishing,

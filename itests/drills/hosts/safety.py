@@ -11,6 +11,7 @@ ZooKeeper's protocol has no TLS.
 
 import hashlib
 import http.client
+import json
 import secrets
 import ssl
 from dataclasses import dataclass
@@ -61,6 +62,19 @@ class Manner:
         return {name: str(value) for name, value in words.items() if value}
 
     @property
+    def json(self):
+        """For a client that is a program of its own."""
+        words = {"ca": self.ca, "token_file": self.token_file, "certificate": self.certificate}
+        return json.dumps({name: value for name, value in words.items() if value}, default=str)
+
+    @staticmethod
+    def of_json(text):
+        words = json.loads(text)
+        if "token_file" in words:
+            words["token_file"] = Path(words["token_file"])
+        return Manner(**words)
+
+    @property
     def scheme(self):
         return "https" if self.ca else "http"
 
@@ -95,7 +109,7 @@ def turn_off():
 
 
 class Safety:
-    """An authority, a certificate for all nodes, one and an identity for all clients."""
+    """An authority, a certificate for all nodes, another one and an identity for all clients."""
 
     def __init__(self, directory):
         certificates = Certificates(directory, names=NAMES)
@@ -104,7 +118,7 @@ class Safety:
         self.manner = Manner(certificates.ca, token_file,
                              (certificates.client, certificates.client_key))
         self.settings = {**certificates.settings(http="required", gmq="required"),
-                         "tls.client_ca": certificates.ca, "access.file": identities,
+                         "tls.client_ca": certificates.ca, "access.file": identities, "gmq.as": "drill",
                          "ha.peer.tls": "required", "queue.lease_check": "require"}
 
 

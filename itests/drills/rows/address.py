@@ -22,7 +22,6 @@ class AddressTroubled(VipRow):
     the new leader's first announcements are lost; all of them are, and neighbours have to ask;
     and all hosts have entries that they believe in."""
 
-    speaks_plain = True
     variants = ("removed", "a stranger", INSISTS, "heard late", "never told",
                 "neighbours' caches")
     short_variants = ("removed", "a stranger", "heard late")

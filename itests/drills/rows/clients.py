@@ -38,7 +38,6 @@ class Crowded(Row):
 
     When all have left, no node has a descriptor of theirs any more, and there is room for others."""
 
-    speaks_plain = True
     variants = (*FAILOVERS, *LIMITS)
     short_variants = (f"{SLOWLY}{FEW}", f"{FILES}{FEW}")
     rehearsed_variants = ()

@@ -34,7 +34,7 @@ class Row:
     changes = 1             # of the leader, at most, for one fault
     leader_stays = False    # does the fault leave the lead where it is?
     interrupts = False      # do due jobs stand still without another leader as well?
-    speaks_plain = False    # do clients or nodes of its own know neither TLS nor tokens?
+    speaks_plain = False    # is it about clients, or nodes, that do not know TLS, or tokens?
     needs = None            # why it cannot run; None: it can
     by_the_clock = False    # does it fail where the machine has other work? ./dev test leaves it out
     target_ms = None        # for `active`, in the table
