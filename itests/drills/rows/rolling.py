@@ -10,8 +10,9 @@ import re
 import shutil
 import socket
 from collections import Counter, namedtuple
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import accumulate
+from operator import le
 
 import yaml
 
@@ -39,6 +40,7 @@ KINDS = ((Client, HTTP_PORT, True), (Client, HTTP_PORT, False), (GmqClient, GMQ_
 PATIENT_S = 30   # of a client: no slow machine is to be a failure
 MOVED_MS = 500   # from when the address has left a host until clients have heard it, on a busy machine
 GRAIN_MS = 1     # nodes write whole milliseconds
+PORTS = ("http", "gmq")
 PEERS = ("dueq_peers_missing", "dueq_peers_plain")
 
 # `number`; `is_reload`, else nodes are restarted; `ability` of all clients before it, or None;
@@ -230,11 +232,12 @@ class Rolling(Row):
 
     def _renew(self, drill, state):
         """The files first, on all machines."""
-        before = {node: _serial(node) for node in drill.cluster.nodes}
+        before = {node: wait_until(lambda node=node: _serial(node), f"{node.name} shows one")
+                  for node in drill.cluster.nodes}
         drill.cluster.renew()
         self._reload_all(drill, state)
         for node, serial in before.items():
-            wait_until(lambda node=node, serial=serial: _serial(node) != serial,
+            wait_until(lambda node=node, serial=serial: _serial(node) not in (None, serial),
                        f"{node.name} shows the new certificate")
 
     @contextmanager
@@ -247,22 +250,22 @@ class Rolling(Row):
 
     @staticmethod
     def _restart_all(drill, state):
-        leader = drill.cluster.leader()
-        for node in (*drill.cluster.standbys(), leader):
-            if node is leader:
+        """On a busy machine the lead may move by itself meanwhile."""
+        for node in (*drill.cluster.standbys(), drill.cluster.leader()):
+            if node.leads:
                 drill.begin_again()
-                done = node.ctl("switchover")
-                assert done.code == 0, done
+                wait_until(lambda node=node: not node.leads or node.ctl("switchover").code == 0,
+                           f"{node.name} gives the lead away")
                 drill.cluster.wait_steady()
             drill.cluster.configure(node, state)
             node.stop()
             node.start()
             drill.cluster.wait_steady()
             _wait_good(node)
-        wants = {} if state["ha.peer.tls"] == "off" else PEERS
-        for node in drill.cluster.nodes:
-            wait_until(lambda node=node: not any(node.metrics()[name] for name in wants),
-                       f"{node.name} speaks TLS with the others")
+        if state["ha.peer.tls"] != "off":
+            for node in drill.cluster.nodes:
+                wait_until(lambda node=node: metrics_of(node, *PEERS) == [0, 0],
+                           f"{node.name} speaks TLS with the others")
 
     # ---- what clients have seen ----
 
@@ -296,14 +299,19 @@ class Rolling(Row):
         return (f"{dict(Counter(each.how for each in failures))}, the first "
                 f"{first.sent_ms - self.since_ms:.0f} ms after the beginning: {first.why}")
 
-    def _ways_left(self, drill):
-        """Does each node take whom it should, of gmq's clients as well?"""
-        last = "to safe" == drill.variant
-        manner = drill.cluster.abilities["have certificates" if last else None]
+    @staticmethod
+    def _ways_left(drill):
+        """Does each node take whom it should of gmq's clients? Token or not is nothing to them."""
+        last = "have certificates" if drill.variant == "to safe" else None
         for node in drill.cluster.nodes:
-            for name, each in drill.cluster.abilities.items():
-                if last and takes_gmq(node, each) != (each is manner):
-                    yield f"{node.name} is wrong about clients of gmq that {name or 'have nothing'}"
+            def found(node=node):
+                return [name for name, manner in drill.cluster.abilities.items()
+                        if takes_gmq(node, manner)]
+
+            try:
+                wait_until(lambda found=found: found() == [last], "it takes just those", PATIENT_S)
+            except AssertionError:
+                yield f"{node.name} takes clients of gmq that {found()}, and should {last}"
 
     def check_often(self, cluster):
         if self.late > few_of(self.seen):
@@ -348,25 +356,38 @@ def _meets(failure, spans):
 
 # ---- what a node says, and whom it takes ----
 
-def others_of(metrics, ability):
-    """By the numbers that the page goes by: how many clients have come without it so far."""
-    if ability == "speak TLS":
-        return sum(metrics[f'dueq_connections_accepted_total{{protocol="{each}"}}']
-                   - metrics[f'dueq_tls_handshakes_total{{protocol="{each}"}}']
-                   for each in ("http", "gmq"))
-    if ability == "have tokens":
-        return metrics['dueq_requests_without_token_total{protocol="http"}']
-    return 0
+# {ability: by which numbers the page tells that there are clients without it: these less those}
+OTHERS = {"speak TLS": (['dueq_connections_accepted_total{protocol="%s"}' % each for each in PORTS],
+                        ['dueq_tls_handshakes_total{protocol="%s"}' % each for each in PORTS]),
+          "have tokens": (['dueq_requests_without_token_total{protocol="http"}'], [])}
+
+
+def metrics_of(node, *names):
+    """None where it does not answer."""
+    try:
+        found = node.metrics()
+    except AssertionError:
+        return None
+    return [found[name] for name in names]
+
+
+def others_of(node, ability):
+    """How many clients have come without it so far; None where it does not say."""
+    these, those = OTHERS[ability]
+    found = metrics_of(node, *these, *those)
+    return found and sum(found[:len(these)]) - sum(found[len(these):])
 
 
 def _wait_said(drill, ability):
     """Until all nodes say that there are no others any more, while each client asks."""
-    def more():
-        before = {node: others_of(node.metrics(), ability) for node in drill.cluster.nodes}
+    def is_said():
+        before = [others_of(node, ability) for node in drill.cluster.nodes]
         drill.load.wait_answered()
-        return any(others_of(node.metrics(), ability) > count for node, count in before.items())
+        after = [others_of(node, ability) for node in drill.cluster.nodes]
+        return None not in (*before, *after) and all(map(le, after, before))
 
-    wait_until(lambda: not more(), f"nodes say that all clients {ability}")
+    if ability in OTHERS:
+        wait_until(is_said, f"nodes say that all clients {ability}")
 
 
 def ways_of(cluster, node):
@@ -400,9 +421,12 @@ def takes_gmq(node, manner):
 
 
 def _serial(node):
-    with node.host.entered(), socket.create_connection((node.host.address, HTTP_PORT)) as raw, \
+    """Of its certificate; None where it does not answer."""
+    with suppress(OSError), node.host.entered(), \
+            socket.create_connection((node.host.address, HTTP_PORT)) as raw, \
             node.manner.context.wrap_socket(raw, server_hostname=node.host.address) as made:
         return made.getpeercert()["serialNumber"]
+    return None
 
 
 def _wait_good(node):
