@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import sys
 from contextlib import suppress
 from types import SimpleNamespace
 
@@ -15,7 +16,7 @@ from drills.hosts.stores import Store, StorePlan
 from drills.hosts.troubles import TROUBLES
 from drills.rows.matrix import MATRIX
 from drills.witness import all_hurt, changed, cut, hurt, run_ids
-from harness.process import Process, kill_now
+from harness.process import Process, is_alive, kill_now
 from harness.redis_server import RedisServer
 from harness.wait import wait_until
 
@@ -40,6 +41,22 @@ def test_a_process_is_hurt_when_it_is_stopped_or_gone(sleepers):
     assert both()
     assert not hurt(pids)(), "they were hurt before"
     assert not all_hurt([])(), "there was nobody to be hurt"
+
+
+LARGE = "import signal; large = b'x' * (200 << 20); print(1, flush=True); signal.pause()"
+
+
+def test_a_process_that_was_stopped_and_is_killed_is_hurt_all_the_time(tmp_path):
+    """It runs once more, to end, and takes a while for it if it is large."""
+    large = Process([sys.executable, "-c", LARGE], tmp_path / "log")
+    wait_until(large.output, "it is large")
+    is_hurt = hurt([large.pid])
+    os.kill(large.pid, signal.SIGSTOP)
+    wait_until(is_hurt, "it is stopped")
+    os.kill(large.pid, signal.SIGKILL)
+    while is_alive(large.pid):
+        assert is_hurt()
+    large.wait()
 
 
 def test_what_changes_is_compared_with_before():

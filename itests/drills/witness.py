@@ -4,7 +4,7 @@ a number is another. Nothing of what the row believes to have done counts. A rou
 be seen is void, and fails.
 """
 
-from harness.process import is_alive
+from harness.process import is_alive, is_dying
 
 
 def changed(look):
@@ -24,8 +24,8 @@ def all_hurt(pids):
 
 
 def is_running(pid):
-    """Neither gone, nor a zombie, nor stopped."""
-    return is_alive(pid, dead="ZXTt")
+    """Neither gone, nor a zombie, nor stopped, nor killed a moment ago."""
+    return is_alive(pid, dead="ZXTt") and not is_dying(pid)
 
 
 def cut(network):

@@ -46,6 +46,22 @@ def is_alive(pid, dead="ZX"):
     return stat.rpartition(")")[2].split()[0] not in dead
 
 
+PF_EXITING, SIGKILL_PENDING = 0x4, 1 << (signal.SIGKILL - 1)
+
+
+def is_dying(pid):
+    """Has it been killed, and only not come to its end? A process that was stopped runs for that."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True
+    pending = [int(line.split()[1], 16) for line in status.splitlines()
+               if line.startswith(("SigPnd:", "ShdPnd:"))]
+    return bool(int(stat.rpartition(")")[2].split()[6]) & PF_EXITING
+                or any(each & SIGKILL_PENDING for each in pending))
+
+
 def name_of(pid):
     try:
         return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
