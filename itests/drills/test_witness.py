@@ -83,8 +83,10 @@ def test_a_cut_shows_by_the_frames_that_it_has_dropped(network):
     wait_until(lambda: first.dropped() > 0, "it drops")
     assert nothing.dropped() == 0 and not is_cut(), "nothing has met the other"
     nothing.heal()
+    hidden = network.cut_one_way([a], [b])  # behind the first
     send(a, b)
     wait_until(is_cut, "it drops")
+    assert hidden.dropped() == 0
     network.heal_all()
     assert not is_cut()
 
