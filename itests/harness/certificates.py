@@ -4,23 +4,25 @@ import ssl
 import subprocess
 from pathlib import Path
 
-from harness.build import ROOT
+from harness.build import ROOT, wallclock_library
 
 TRIAL = ROOT / "tools" / "tls.sh"  # of ./dev tls
 
 
+DAY_S = 86_400
 HERE = "DNS:localhost,IP:127.0.0.1,IP:::1"
 
 
 class Certificates:
     """`ca`, `server`, `server_key`, `client`, `client_key`, `redis`, `redis_key`: the files of an
     authority of its own. `days`: how long they are good. `names`: what clients call the servers, as
-    openssl writes it."""
+    openssl writes it. `is_of_yesterday`: were they made then, for clocks that are behind?"""
 
-    def __init__(self, directory, days=365, names=HERE):
+    def __init__(self, directory, days=365, names=HERE, is_of_yesterday=False):
         self.directory, self._names = Path(directory), names
         subprocess.run([TRIAL, self.directory, names], check=True, capture_output=True,
-                       env={"PATH": "/usr/bin:/bin", "DUEQ_TLS_DAYS": str(days)})
+                       env={"PATH": "/usr/bin:/bin", "DUEQ_TLS_DAYS": str(days),
+                            **(self._yesterday() if is_of_yesterday else {})})
         self.ca = self.directory / "ca.pem"
         self.server, self.server_key = self._pair("server")
         self.client, self.client_key = self._pair("client")
@@ -112,6 +114,13 @@ commonName = supplied
                         "-cert", self.ca, "-keyfile", self.directory / "ca.key",
                         "-startdate", "20200101000000Z", "-enddate", "20200102000000Z",
                         "-in", books / "request", "-out", to], check=True, capture_output=True)
+
+    def _yesterday(self):
+        """The environment of a program for which it is."""
+        self.directory.mkdir(exist_ok=True)
+        offset = self.directory / "offset"
+        offset.write_text(str(-DAY_S))
+        return {"LD_PRELOAD": str(wallclock_library()), "DUEQ_WALLCLOCK": str(offset)}
 
     def _pair(self, name):
         return self.directory / f"{name}.pem", self.directory / f"{name}.key"
