@@ -18,7 +18,7 @@ from harness.wait import wait_until
 
 @pytest.mark.parametrize("protocol", ["http", "gmq"])
 def test_thousands_of_idle_connections_cost_little(flooded, protocol):
-    count = 9900 if allow_many_files() >= 10500 else 500
+    count = 9800 if allow_many_files() >= 10500 else 500
     node = flooded()
     port = node.http_port if protocol == "http" else node.gmq_port
     with ExitStack() as stack:

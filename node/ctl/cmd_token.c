@@ -35,16 +35,13 @@ static const struct option_row token_options[] = {
     [UNTIL] = {"until", 0, OPTION_MOMENT, "TIME",
                .text = "when the identity expires; default: never"},
     [SAN] = {"san", 0, OPTION_TEXT, "NAME",
-             .text =
-                 "new: a name in its clients' certificate, DNS:... or URI:..., in place of a\n"
-                 "token"},
+             .text = "new: its clients' certificate has DNS:... or URI:..."},
     [RATE] = {"rate", 0, OPTION_TEXT, "N",
               .text = "new: requests it may send a second; 0: any number"},
     [CONNECTIONS] = {"connections", 0, OPTION_TEXT, "N",
-                     .text = "new: connections it may have at the same time; 0: any number"},
+                     .text = "new: connections at the same time; 0: any number"},
     [BYTES_MAX] = {"bytes", 0, OPTION_TEXT, "SIZE",
-                   .text =
-                       "new: of requests it may have in work, such as 16MiB; 0: any number"},
+                   .text = "new: of its requests in work, such as 16MiB; 0: any"},
     [OLD] = {"old", 'o', OPTION_FLAG, NULL, .text = "revoke: only the older of two tokens"},
     {0},
 };
@@ -517,12 +514,11 @@ const struct command token_command = {
     .name = "token",
     .usage = "new|list|revoke|check [NAME]",
     .summary = "make, list and revoke the tokens of identities",
-    .text =
-        "new prints a token and writes its hash into the file. Of an identity that has\n"
-        "one already, the newest token of before holds on: give the new one to its\n"
-        "clients, then 'token revoke NAME --old'. revoke without --old takes the whole\n"
-        "identity out. check asks a node as whom the token of --token-file acts. With --san\n"
-        "new makes no token.\n",
+    .text = "new prints a token and writes its hash into the file. Of an identity that has\n"
+            "one already, the newest token of before holds on: give the new one to its\n"
+            "clients, then 'token revoke NAME --old'. revoke without --old takes the whole\n"
+            "identity out. check asks a node as whom the token of --token-file acts.\n"
+            "With --san new makes no token.\n",
     .options = token_options,
     .choices = choices,
     .words_min = 1,
