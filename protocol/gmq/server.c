@@ -199,13 +199,14 @@ static void on_pop_done(struct pop *pop)
 static const unsigned roles_for[] = {
     [GMQ_PUSH] = ACCESS_PRODUCE, [GMQ_POP] = ACCESS_CONSUME, [GMQ_ACK] = ACCESS_CONSUME};
 
-/* NULL: there is none, or everybody may do everything. Borrowed. */
-static struct identity *identity_of(struct gmq_client *client)
+/* NULL: there is none, or everybody may do everything. Borrowed. `is_ports`: it is gmq.as. */
+static struct identity *identity_of(struct gmq_client *client, bool *is_ports)
 {
     const struct gmq_options *options = &client->gmq->options;
     int64_t now_ms = clock_wall_ms();
     struct identity *who;
 
+    *is_ports = false;
     if (!is_access_on(client->gmq))
         return NULL;
     who = access_of_certificate(options->access, connection_names(&client->base.connection),
@@ -213,7 +214,7 @@ static struct identity *identity_of(struct gmq_client *client)
     if (who)
         return who;
     who = access_of_name(options->access, bytes_of_text(options->as), now_ms);
-    client->base.port->stats.tokenless += who != NULL;
+    *is_ports = who != NULL;
     return who;
 }
 
@@ -372,16 +373,17 @@ static void refuse_connection(struct gmq_client *client)
 static void take_request(struct gmq_client *client, struct bytes frame)
 {
     struct gmq *g = client->gmq;
-    struct identity *who = identity_of(client);
+    bool is_json, is_ports;
+    struct identity *who = identity_of(client, &is_ports);
     struct gmq_call call;
     enum status status;
-    bool is_json;
 
     if (who && !port_act_as(&client->base, who)) {
         refuse_connection(client);
         return;
     }
     g->port.stats.requests++;
+    g->port.stats.tokenless += is_ports;
     buf_add_bytes(&g->frame, frame);
     is_json = gmq_call_parse(&call, g->frame.at, g->frame.len);
     status = is_json ? judge(g, &call, who) : STATUS_BAD_REQUEST;
@@ -480,7 +482,8 @@ static bool is_at_request(const struct gmq_client *client, struct bytes input)
 /* False: the next request has to wait, and its client is held. */
 static bool may_begin(struct gmq_client *client)
 {
-    const struct identity *who = identity_of(client);
+    bool ignored;
+    const struct identity *who = identity_of(client, &ignored);
     int64_t wait_ms;
 
     if (!client->is_paid) {
