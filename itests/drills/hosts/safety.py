@@ -54,14 +54,6 @@ class Manner:
         return {"Authorization": f"Bearer {self.token_file.read_text().strip()}"}
 
     @property
-    def environment(self):
-        """For dueqctl."""
-        cert, key = self.certificate or (None, None)
-        words = {"DUEQ_CA": self.ca, "DUEQ_TOKEN_FILE": self.token_file, "DUEQ_CERT": cert,
-                 "DUEQ_KEY": key}
-        return {name: str(value) for name, value in words.items() if value}
-
-    @property
     def json(self):
         """For a client that is a program of its own."""
         words = {"ca": self.ca, "token_file": self.token_file, "certificate": self.certificate}

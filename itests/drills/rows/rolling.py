@@ -92,7 +92,7 @@ class OpenCluster(Cluster):
         """{what the page calls it: the manner of clients with it}"""
         own, token = self.certificates, self._files / "token"
         write_secret(self._files / "identities",
-                     "everybody all\ngmq produce,consume topics=drill-*\n"
+                     "everybody produce,consume,inspect\ngmq produce,consume topics=drill-*\n"
                      f"drill all token={write_token(token)}\n")
         write_secret(self._files / "secret", SECRET)
         write_secret(self._files / "secret.new", SECRET[::-1])
