@@ -146,8 +146,6 @@ class HostNode(Journaled, Node):
     def ctl(self, *words):
         """dueqctl on the node's own host."""
         with self.host.entered():
-            if self.manner.token_file:
-                return Dueqctl(self.url())(*words, **self.manner.environment)
             return Dueqctl(self._own_url())(*words)
 
     def _own_url(self):
