@@ -11,9 +11,9 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
-#define CIPHERS_OF_1_2     "ECDHE+AESGCM:ECDHE+CHACHA20"
-#define SECURITY_LEVEL     2     /* 112 bits: RSA of 2048 and more, no SHA-1 */
-#define PEER_CHAIN_BYTES   32768 /* of the other side's certificate and its chain */
+#define CIPHERS_OF_1_2   "ECDHE+AESGCM:ECDHE+CHACHA20"
+#define SECURITY_LEVEL   2     /* 112 bits: RSA of 2048 and more, no SHA-1 */
+#define PEER_CHAIN_BYTES 32768 /* of the other side's certificate and its chain */
 
 const char *tls_take_reason(void)
 {

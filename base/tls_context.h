@@ -27,7 +27,7 @@ struct ssl_ctx_st;
 
 struct tls_context {
     struct ssl_ctx_st *ssl;  /* connections that have begun with it hold it on their own */
-    int64_t end_s;           /* the first end of a certificate in the chain, since 1970; 0: it has none */
+    int64_t end_s;           /* the first end in the chain, since 1970; 0: it has none */
     unsigned char texts[32]; /* stands for all that it was made from */
 };
 

@@ -45,7 +45,7 @@ struct tls_session {
     struct stream marks;    /* struct mark, of records not acknowledged */
     bool has_names;         /* `names` was filled */
     struct buf names;       /* of the client's certificate */
-    char *blamed; /* the first certificate that was not good, and why; NULL: none */
+    char *blamed;           /* the first certificate that was not good, and why; NULL: none */
 };
 
 /* ---- tls.c ---- */
