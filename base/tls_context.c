@@ -11,8 +11,12 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
+#include "base/clock.h"
+#include "base/log.h"
+
 #define CIPHERS_OF_1_2   "ECDHE+AESGCM:ECDHE+CHACHA20"
-#define SECURITY_LEVEL   2     /* 112 bits: RSA of 2048 and more, no SHA-1 */
+#define SECURITY_LEVEL   2 /* 112 bits: RSA of 2048 and more, no SHA-1 */
+#define DAY_S            INT64_C(86400)
 #define PEER_CHAIN_BYTES 32768 /* of the other side's certificate and its chain */
 
 const char *tls_take_reason(void)
@@ -152,6 +156,36 @@ static int64_t first_end(const SSL_CTX *ssl)
         first_s = end_s < first_s ? end_s : first_s;
     }
     return first_s;
+}
+
+static enum log_level level_of(int64_t left_s)
+{
+    if (left_s <= 0)
+        return LEVEL_ERROR;
+    return left_s < TLS_WARN_DAYS * DAY_S ? LEVEL_WARN : LEVEL_INFO;
+}
+
+void tls_context_tell_end(const struct tls_context *context, const char *module,
+                          const char *what, const char *follows, bool is_new)
+{
+    int64_t left_s = context->end_s - clock_wall_ms() / 1000;
+    enum log_level level = level_of(left_s);
+    time_t end = (time_t)context->end_s;
+    struct tm parts;
+    char day[32] = "";
+
+    if (!context->end_s || (level == LEVEL_INFO && !is_new) || !log_is_on(level, module))
+        return;
+    if (gmtime_r(&end, &parts))
+        strftime(day, sizeof(day), "%Y-%m-%d %H:%M UTC", &parts);
+    if (level == LEVEL_ERROR)
+        log_write(level, module, "%s, or one of its chain, ended at %s: %s", what, day,
+                  follows);
+    else if (level == LEVEL_WARN)
+        log_write(level, module, "%s, or one of its chain, ends in %lld day%s, at %s", what,
+                  (long long)(left_s / DAY_S), left_s / DAY_S == 1 ? "" : "s", day);
+    else
+        log_write(level, module, "%s is good until %s", what, day);
 }
 
 /* ---- the context ---- */

@@ -26,8 +26,9 @@ struct tls_texts {
 struct ssl_ctx_st;
 
 struct tls_context {
-    struct ssl_ctx_st *ssl;  /* connections that have begun with it hold it on their own */
-    int64_t end_s;           /* the first end in the chain, since 1970; 0: it has none */
+    struct ssl_ctx_st *ssl; /* connections that have begun with it hold it on their own */
+    /* The first end of a certificate in the chain, in seconds since 1970; 0: it has none. */
+    int64_t end_s;
     unsigned char texts[32]; /* stands for all that it was made from */
 };
 
@@ -44,6 +45,13 @@ struct tls_context *tls_context_new_client(const struct tls_texts *texts, enum t
 void tls_context_free(struct tls_context *context);
 
 bool tls_context_is_of(const struct tls_context *context, const struct tls_texts *texts);
+
+#define TLS_WARN_DAYS 21 /* the log warns of a certificate that ends so soon */
+
+/* Logs for this module that the chain ends soon, or has ended; where it `is_new`, also that it
+ * is good. `what` it is, and what `follows` from its end, for people. To be asked each day. */
+void tls_context_tell_end(const struct tls_context *context, const char *module,
+                          const char *what, const char *follows, bool is_new);
 
 struct x509_st;
 

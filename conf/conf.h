@@ -316,9 +316,10 @@ void conf_print(const struct conf *conf, FILE *to);
 void conf_print_keys(FILE *to);
 
 /* Moves the changed reloadable values, and what the files of `tls` and `store.tls` hold, from
- * `fresh` into `running`. Adds the names of these keys to `taken`, and those of changed keys
- * that need a restart to `need_restart`, separated by
- * ", ". Texts of reloadable keys borrowed from `running` die with `fresh`. */
+ * `fresh` into `running`; what is of `store.tls` only where `store.redis` is the same. Adds the
+ * names of these keys to `taken`, and those of changed keys that need a restart to
+ * `need_restart`, separated by ", ". Texts of reloadable keys borrowed from `running` die with
+ * `fresh`. */
 void conf_reload(struct conf *running, struct conf *fresh, struct buf *taken,
                  struct buf *need_restart);
 

@@ -100,37 +100,61 @@ static void swap(const struct conf_key *key, struct conf *a, struct conf *b)
 }
 
 /* The files may have changed where their names have not. */
-static void take_tls_texts(struct conf *running, struct conf *fresh, unsigned side,
-                           struct buf *taken)
+static void list_tls_texts(struct conf *running, struct conf *fresh, unsigned side,
+                           struct buf *list)
 {
     char **ours = tls_texts(running, side), **theirs = tls_texts(fresh, side);
 
-    for (unsigned part = 0; part < TLS_PARTS; part++) {
-        char *before = ours[part];
-
-        if (strcmp(before, theirs[part]) != 0)
-            buf_printf(taken, "%sthe file of %s", taken->len ? ", " : "",
+    for (unsigned part = 0; part < TLS_PARTS; part++)
+        if (strcmp(ours[part], theirs[part]) != 0)
+            buf_printf(list, "%sthe file of %s", list->len ? ", " : "",
                        conf_tls_files[side].keys[part]);
-        ours[part] = theirs[part];
-        theirs[part] = before;
+}
+
+static void swap_tls_texts(struct conf *a, struct conf *b, unsigned side)
+{
+    char **texts_a = tls_texts(a, side), **texts_b = tls_texts(b, side);
+
+    for (unsigned part = 0; part < TLS_PARTS; part++) {
+        char *kept = texts_a[part];
+
+        texts_a[part] = texts_b[part];
+        texts_b[part] = kept;
     }
+}
+
+/* What the section store.tls says is for the Redis that store.redis names, and waits with it
+ * for a restart. */
+static bool goes_with_redis(const struct conf_key *key)
+{
+    static const char section[] = "store.tls.";
+
+    return !strncmp(key->path, section, strlen(section));
 }
 
 void conf_reload(struct conf *running, struct conf *fresh, struct buf *taken,
                  struct buf *need_restart)
 {
+    bool is_same_redis = is_same(conf_key_find("store.redis"), running, fresh);
+
     for (size_t i = 0; i < conf_key_count; i++) {
         const struct conf_key *key = &conf_keys[i];
-        struct buf *list = key->is_reloadable ? taken : need_restart;
+        bool is_taken = key->is_reloadable && (is_same_redis || !goes_with_redis(key));
+        struct buf *list = is_taken ? taken : need_restart;
 
         if (is_same(key, running, fresh))
             continue;
         buf_printf(list, "%s%s", list->len ? ", " : "", key->path);
-        if (key->is_reloadable)
+        if (is_taken)
             swap(key, running, fresh);
     }
-    for (unsigned side = 0; side < TLS_SIDES; side++)
-        take_tls_texts(running, fresh, side, taken);
+    for (unsigned side = 0; side < TLS_SIDES; side++) {
+        bool is_taken = is_same_redis || side != TLS_OF_STORE;
+
+        list_tls_texts(running, fresh, side, is_taken ? taken : need_restart);
+        if (is_taken)
+            swap_tls_texts(running, fresh, side);
+    }
 }
 
 /* ---- print ---- */

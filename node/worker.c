@@ -443,7 +443,7 @@ static enum status open_store(struct worker *w, const char *address)
     struct redis_store_options options = wiring_store_options(w->conf, address);
 
     if (w->conf->store.redis.is_tls) {
-        w->store_tls = redis_tls_new();
+        w->store_tls = redis_tls_new(w->loop);
         wiring_store_tls_load(w->store_tls, w->conf);
     }
     options.tls = w->store_tls;

@@ -72,7 +72,7 @@ LAYERS = {
 # Tests and fuzzers may also use the fakes, and say who scans.
 TEST_FILES = ["**/tests/*", "**/tests/fixtures/*", "node/store/contract/*", "itests/bench/load/*_test.c"]
 TEST_MAY = ["base/tests/unit.h", "base/tests/certificates.h", "node/store/memory/store.h", "**/tests/fixtures/*.h", "node/store/redis/tests/server_fixture.h",
-            "node/store/store.h", "node/queue/shares.h", "protocol/conn/tests/client_fixture.h",
+            "node/store/redis/tests/log_fixture.h", "node/store/store.h", "node/queue/shares.h", "protocol/conn/tests/client_fixture.h",
             "protocol/http/tests/*.h", "protocol/api/*.h",
             "conf/tests/conf_fixture.h", "node/tests/*_fixture.h", "ha/fake/*.h", "ha/sim/*.h", "ha/**/tests/*.h"]
 

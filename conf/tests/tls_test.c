@@ -241,6 +241,30 @@ static void without_tls_nobody_asks_for_them(void **state)
                   "c.yaml:1:54: store.tls.server_name: " OF_NO_USE);
 }
 
+/* Else a node would ask its old Redis for what is meant for the new one. */
+static void another_redis_has_what_is_for_it_wait_for_a_restart(void **state)
+{
+    const char *other = "store: {redis: \"r:6379\"}\nstore.hold: 7s\n";
+    struct conf *running, *fresh;
+    struct buf taken = BUF_INIT, need_restart = BUF_INIT;
+
+    fixture_write("ca.pem", authority.certificate, 0644);
+    running = fixture_load_well(SECURE "store.tls.server_name: r\n", NULL);
+    fresh = fixture_load_well(other, NULL);
+    conf_reload(running, fresh, &taken, &need_restart);
+    assert_string_equal(buf_text(&taken), "store.hold");
+    assert_string_equal(
+        buf_text(&need_restart),
+        "store.redis, store.tls.ca, store.tls.server_name, the file of store.tls.ca");
+    assert_true(running->store.redis.is_tls);
+    assert_string_equal(running->store.tls.text[TLS_CA], authority.certificate);
+    assert_string_equal(running->store.tls.server_name, "r");
+    buf_fini(&taken);
+    buf_fini(&need_restart);
+    conf_free(running);
+    conf_free(fresh);
+}
+
 static void a_reload_takes_the_files_for_redis(void **state)
 {
     struct conf *running, *fresh;
@@ -278,6 +302,7 @@ int main(void)
         IN_DIRECTORY(a_certificate_for_redis_needs_its_key_and_nothing_else),
         IN_DIRECTORY(what_is_wrong_with_a_file_for_redis_is_told),
         IN_DIRECTORY(without_tls_nobody_asks_for_them),
+        IN_DIRECTORY(another_redis_has_what_is_for_it_wait_for_a_restart),
         IN_DIRECTORY(a_reload_takes_the_files_for_redis),
     };
 

@@ -156,7 +156,8 @@ class RedisCluster(Restartable):
     def address(self):
         """For store.redis; of all servers there were at the start."""
         count = self._first_masters * (1 + self._replicas)
-        return f"{'rediss+' if self._tls else ''}cluster://" + ",".join(each.tcp_address for each in self.servers[:count])
+        servers = ",".join(each.tcp_address for each in self.servers[:count])
+        return f"{'rediss+' if self._tls else ''}cluster://{servers}"
 
     # ---- life ----
 

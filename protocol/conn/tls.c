@@ -12,7 +12,6 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/tls_context.h"
 #include "base/tls_tickets.h"
@@ -30,7 +29,6 @@
 #define NAME_CHARS_MAX 200 /* of a certificate's, in the log */
 
 #define DAY_MS INT64_C(86400000)
-#define DAY_S  INT64_C(86400)
 #define KEY_MS (INT64_C(1000) * TLS_TICKET_S)
 
 /* The end of a record, in both counts. */
@@ -151,24 +149,9 @@ int64_t tls_end_s(const struct tls *tls)
     return tls->context ? tls->context->end_s : 0;
 }
 
-/* The log has the day, and how long that is from now on. */
 static void tell_end(const struct tls *tls, bool is_new)
 {
-    int64_t end_s = tls->context->end_s, left_s = end_s - clock_wall_ms() / 1000;
-    time_t end = (time_t)end_s;
-    struct tm parts;
-    char day[32] = "";
-
-    if (gmtime_r(&end, &parts))
-        strftime(day, sizeof(day), "%Y-%m-%d %H:%M UTC", &parts);
-    if (left_s <= 0)
-        LOG_ERROR("tls", "the certificate, or one of its chain, ended at %s: clients refuse it",
-                  day);
-    else if (left_s < TLS_WARN_DAYS * DAY_S)
-        LOG_WARN("tls", "the certificate, or one of its chain, ends in %lld day%s, at %s",
-                 (long long)(left_s / DAY_S), left_s / DAY_S == 1 ? "" : "s", day);
-    else if (is_new)
-        LOG_INFO("tls", "the certificate is good until %s", day);
+    tls_context_tell_end(tls->context, "tls", "the certificate", "clients refuse it", is_new);
 }
 
 static void on_daily(struct timer *timer)

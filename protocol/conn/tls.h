@@ -29,8 +29,6 @@
 #include "base/bytes.h"
 #include "base/loop.h"
 
-#define TLS_WARN_DAYS 21 /* the log warns of a certificate that ends so soon */
-
 struct tls;
 struct tls_texts;
 

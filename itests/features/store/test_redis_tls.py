@@ -9,6 +9,7 @@ import time
 import pytest
 
 from harness.certificates import Certificates
+from harness.process import frozen
 from harness.producers import HOUR_S, Producers
 from harness.redis_cluster import RedisCluster, bucket_of
 from harness.redis_server import TcpRedis, stored_ids
@@ -106,6 +107,20 @@ def test_an_answer_that_is_cut_costs_no_job(make_node, make_secure, certificates
         node.stop()
 
 
+def test_a_frozen_redis_opens_the_breaker(make_node, make_secure, certificates):
+    """The first connection is given up for a late answer, the next ones for TLS's handshake."""
+    server = make_secure()
+    node = make_node({**certificates.store(address_of(server)), "store.command_timeout": "200ms",
+                      "store.breaker.after": "0s", "store.breaker.failures": 3}).start()
+    assert_serves(node, "before-1")
+    with frozen(server.process.pid):
+        wait_until(lambda: node.metrics()["dueq_store_breaker_trips_total"] == 1, "it opens")
+        assert "no TLS handshake in time" in node.output()
+        assert "tls-port" not in node.output()
+    node.wait_ready()
+    assert_serves(node, "after-1")
+
+
 # ---- who is refused ----
 
 def test_a_redis_of_another_authority_is_refused(make_node, make_secure, certificates, others):
@@ -116,7 +131,8 @@ def test_a_redis_of_another_authority_is_refused(make_node, make_secure, certifi
 
 def test_without_an_authority_the_machine_s_are_asked(make_node, make_secure):
     said = said_by(make_node({"store.redis": address_of(make_secure())}))
-    assert "TLS: nobody in store.tls.ca vouches for its certificate: self-signed" in said
+    assert "TLS: none of this machine's authorities vouches for its certificate, and " \
+        "store.tls.ca is not set: self-signed" in said
 
 
 def test_a_certificate_that_has_ended_is_refused(make_node, make_secure, certificates):
@@ -158,6 +174,25 @@ def test_a_port_for_tls_and_one_that_is_not_are_told_apart(make_node, make_secur
     node.destroy()
 
 
+def test_a_redis_without_room_cannot_say_so(make_node, make_secure, certificates):
+    """It ends the connection before TLS."""
+    server = make_secure(maxclients=1)
+    node = make_node(certificates.store(address_of(server)))
+    with server.client() as only:
+        only.ping()
+        node.launch()
+        wait_until(lambda: "instead of TLS's handshake" in node.output(), "the node says why")
+        only.config_set("maxclients", 100)
+    node.wait_ready()
+
+
+def test_advice_does_not_lead_out_of_tls(make_node, make_secure, certificates):
+    server = make_secure()
+    for scheme in ("rediss+sentinel://dueq@", "rediss+cluster://"):
+        said = said_by(make_node(certificates.store(f"{scheme}{server.tcp_address}")))
+        assert "as rediss://host:port" in said
+
+
 # ---- certificates that are renewed ----
 
 def test_a_reload_takes_another_authority(make_node, make_secure, certificates, others, tmp_path):
@@ -186,6 +221,26 @@ def test_a_reload_takes_another_authority(make_node, make_secure, certificates, 
     node.wait_ready()
     assert "the file of store.tls.ca" in node.output()
     assert node.metrics()["dueq_store_tls_certificate_end_time_seconds"] > time.time()
+    assert_serves(node, "after-1")
+
+
+def test_a_change_of_store_redis_waits_for_a_restart_as_a_whole(make_node, make_secure,
+                                                                certificates, tmp_path):
+    """The node still trusts whom it trusted: Redis is taken after it has come back."""
+    server = make_secure()
+    path = tmp_path / "node.yaml"
+    lines = "\n".join(f"{key}: '{value}'"
+                      for key, value in certificates.store(address_of(server)).items())
+    path.write_text(f"{lines}\n")
+    node = make_node()
+    node.argv = lambda argv=node.argv: [*argv(), "--config", path]
+    node.start()
+    path.write_text("store.redis: 127.0.0.1:1\nstore.hold: 7s\n")
+    node.process.signal(signal.SIGHUP)
+    wait_until(lambda: "takes a restart: store.redis, store.tls.ca" in node.output(), "it is told")
+    server.kill()
+    server.start()
+    node.wait_ready()
     assert_serves(node, "after-1")
 
 
@@ -232,6 +287,8 @@ def test_sentinels_with_a_name_that_is_none_of_theirs(make_node, tmp_path, certi
     try:
         said = said_by(make_node({**certificates.store(servers.start().url),
                                   "store.tls.server_name": "redis.internal"}))
+        alone = f"rediss://{servers.sentinels[0].address}"
+        assert "has to be rediss+sentinel://" in said_by(make_node(certificates.store(alone)))
         assert "Sentinel" in said and "TLS: its certificate is not for 'redis.internal'" in said
     finally:
         servers.destroy()
@@ -243,6 +300,8 @@ def test_all_masters_of_a_redis_cluster_are_reached_over_tls(make_node, tmp_path
                            tls=certificates)
     try:
         servers.start()
+        alone = address_of(servers.servers[0])
+        assert "has to be rediss+cluster://" in said_by(make_node(certificates.store(alone)))
         node = make_node(certificates.store(servers.address)).start()
         topics = {servers.master_of(bucket_of(f"t{number}")): f"t{number}"
                   for number in range(50)}

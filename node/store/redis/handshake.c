@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "node/store/redis/wire/error.h"
 #include "node/store/redis/wire/reply.h"
+#include "node/store/redis/wire/tls.h"
 #include "node/store/store.h"
 
 /* The steps of the handshake are taken one after the other.
@@ -98,8 +99,10 @@ void redis_handshake_refuse(struct redis_handshake *h, const char *what,
     char why[256];
 
     if (is_error && h->kind != REDIS_OF_CLUSTER && !strncmp(reply->str, "MOVED ", 6)) {
-        refuse(h, "this is a node of a Redis Cluster: store.redis has to be "
-                  "cluster://host:port,...");
+        refuse(h,
+               "this is a node of a Redis Cluster: store.redis has to be "
+               "%scluster://host:port,...",
+               redis_tls_scheme(h->options->tls));
         return;
     }
 
@@ -239,9 +242,11 @@ static bool is_usable(struct redis_handshake *h)
         come_back_later(h, info->is_loading ? "Redis is loading its data"
                                             : "this Redis is a replica; waiting for a master");
     else if (info->is_sentinel)
-        refuse(h, "this is no Redis, but a Sentinel: store.redis has to be "
-                  "sentinel://MASTER@host:port,..., with the name in its 'sentinel "
-                  "monitor' line for MASTER");
+        refuse(h,
+               "this is no Redis, but a Sentinel: store.redis has to be "
+               "%ssentinel://MASTER@host:port,..., with the name in its 'sentinel "
+               "monitor' line for MASTER",
+               redis_tls_scheme(h->options->tls));
     else if (info->version < REDIS_VERSION_MIN)
         refuse(h, "Redis %s is too old: 6.2 or newer is needed", info->version_text);
     else

@@ -21,7 +21,8 @@
  *   topology/     which masters there are: Sentinels, the map of a Redis Cluster
  *   wire/         link (a connection that comes back), conn (one of them), tls (what it says,
  *                 encrypted), encode (an operation to a command), reply and decode (an answer
- * to outputs) lua/          the scripts
+ *                 to outputs)
+ *   lua/          the scripts
  */
 #ifndef DUEQ_NODE_STORE_REDIS_STORE_H
 #define DUEQ_NODE_STORE_REDIS_STORE_H

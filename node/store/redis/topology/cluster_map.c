@@ -193,14 +193,16 @@ static void rest(struct redis_cluster_map *m)
 
 /* ---- what it answers ---- */
 
+#define BY_ITSELF(scheme)                                                                      \
+    "is a Redis by itself, no node of a Redis Cluster; list nodes of the Redis Cluster only, " \
+    "or give store.redis this one as " scheme "://host:port"
+
 static void complain(struct redis_cluster_map *m, const char *error)
 {
     const char *why = error;
 
     if (strstr(error, "cluster support disabled"))
-        why =
-            "is a Redis by itself, no node of a Redis Cluster; list nodes of the Redis Cluster "
-            "only, or give store.redis this one without cluster://";
+        why = m->options.login.tls ? BY_ITSELF("rediss") : BY_ITSELF("redis");
     else if (!strncmp(error, "NOAUTH", 6))
         why = "wants a password; set store.password_file";
     fail(m, why, why != error || redis_error_is_lasting(error));

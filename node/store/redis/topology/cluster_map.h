@@ -87,9 +87,8 @@ struct redis_cluster_map_options {
     /* A map was read; also where it is the same as before. Borrowed for the call. */
     void (*on_map)(void *arg, const struct redis_map *map);
     /* There never was a map, and no node of the configuration can give one, until somebody
-     * changes something: each is none of a Redis Cluster, or refuses certificate or
-     * password, or shows a bad certificate. They are
-     * asked on. */
+     * changes something: each is none of a Redis Cluster, or refuses certificate or password,
+     * or shows a bad certificate. They are asked on. */
     void (*on_refused)(void *arg, const char *why);
     void (*on_stopped)(void *arg);
     void *arg;

@@ -19,6 +19,7 @@ struct redis_sentinel_link {
     struct redis_sentinel *owner;
     unsigned number;
     const char *master; /* its name */
+    bool is_encrypted;
     struct loop *loop;
     struct redis_link *asking;
     struct redis_link *listening;
@@ -102,8 +103,8 @@ static void complain(struct redis_sentinel_link *l, const char *error)
         snprintf(
             why, sizeof(why),
             "is no Sentinel, but a Redis; store.redis wants Sentinels, which listen on port "
-            "%d, or that Redis without sentinel://",
-            REDIS_SENTINEL_PORT);
+            "%d, or that Redis as %s://host:port",
+            REDIS_SENTINEL_PORT, l->is_encrypted ? "rediss" : "redis");
     else if (!strncmp(error, "NOAUTH", 6))
         snprintf(why, sizeof(why), "wants a password; set store.sentinel_password_file");
     else
@@ -301,6 +302,7 @@ static void init_link(struct redis_sentinel_link *l, struct loop *loop, unsigned
     *l = (struct redis_sentinel_link){.owner = owner,
                                       .number = number,
                                       .master = options->sentinels.master,
+                                      .is_encrypted = options->login.tls != NULL,
                                       .loop = loop,
                                       .is_awaited = true};
     redis_address_print(&options->sentinels.list[number], address);

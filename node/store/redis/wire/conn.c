@@ -286,15 +286,17 @@ static void take_said(struct redis_conn *c, struct bytes said)
 static void begin(struct redis_conn *c);
 static void flush(struct redis_conn *c);
 
-/* An alert may be left to be written, and new keys may have to be confirmed. */
+/* The last words of the handshake may be left to be written, or an alert. */
 static void take_encrypted(struct redis_conn *c, struct bytes wire)
 {
     bool was_shaking = is_shaking(c);
     char said[READ_BYTES];
     size_t len;
 
-    if (redis_tls_take(c->session, wire) == REDIS_TLS_OPEN && was_shaking)
+    if (redis_tls_take(c->session, wire) == REDIS_TLS_OPEN && was_shaking) {
+        c->has_agreed = true;
         begin(c);
+    }
     while (redis_conn_is_open(c) && (len = redis_tls_read(c->session, said, sizeof(said))) > 0)
         take_said(c, bytes_of(said, len));
     if (redis_conn_is_open(c) && c->written < c->out.len && !c->is_full)
@@ -572,6 +574,8 @@ void redis_conn_open(struct redis_conn *c, const struct redis_address *address,
 {
     assert(!redis_conn_is_open(c) && !c->reader);
     c->host = host;
+    c->has_agreed = c->has_agreed && redis_address_equal(&c->address, address);
+    c->address = *address;
     c->is_connected = c->is_listening = c->is_subscribed = c->is_silent = c->is_late = false;
     c->is_full = false;
     c->may_want_tls = !c->login.tls && address->port != 0;
@@ -652,6 +656,18 @@ static void watch(struct redis_conn *c)
         timer_arm(&c->loop->timers, &c->timer, left_ms > 0 ? left_ms : 1);
 }
 
+/* A Redis that is frozen is silent here, too, where an unencrypted connection would be open. */
+static void watch_handshake(struct redis_conn *c)
+{
+    c->is_late = !has_unread(c);
+    if (!c->is_late)
+        timer_arm(&c->loop->timers, &c->timer, 1);
+    else
+        lose(c, c->has_agreed ? "no TLS handshake in time"
+                              : "no TLS handshake in time; does Redis speak TLS at this port "
+                                "(tls-port)?");
+}
+
 static void on_timer(struct timer *timer)
 {
     struct redis_conn *c = CONTAINER_OF(timer, struct redis_conn, timer);
@@ -660,7 +676,7 @@ static void on_timer(struct timer *timer)
     if (!c->is_connected)
         lose(c, "cannot connect in time");
     else if (is_shaking(c))
-        lose(c, "no TLS handshake in time; does Redis speak TLS at this port (tls-port)?");
+        watch_handshake(c);
     else
         watch(c);
     if (redis_conn_is_open(c) && c->is_silent && !was_silent)

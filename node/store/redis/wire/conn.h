@@ -114,7 +114,9 @@ struct redis_conn {
     struct timer timer; /* how long to connect; then: when to look at the calls */
 
     const char *host; /* see redis_conn_open() */
-    int fd;           /* -1: it is closed, or lost */
+    struct redis_address address;
+    bool has_agreed; /* on TLS, with this address, once */
+    int fd;          /* -1: it is closed, or lost */
     struct event *readable;
     struct event *writable;
     struct turn_end end_of_turn;
@@ -134,7 +136,7 @@ struct redis_conn {
     bool is_listening;  /* only messages come from now on */
     bool is_subscribed; /* the subscription is confirmed */
     bool is_silent;     /* silence was told */
-    bool is_late;       /* given up because an answer was late */
+    bool is_late;       /* given up because an answer, or TLS's handshake, was late */
 };
 
 void redis_conn_init(struct redis_conn *c, struct loop *loop, const struct redis_login *login,

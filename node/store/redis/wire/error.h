@@ -11,9 +11,8 @@
 
 /* Does the error last until somebody changes Redis or our configuration? True for a wrong
  * certificate or password, a missing right, a command that does not exist, keys that are not
- * ours. Every other
- * error (no room for one more client, a busy script, a full disk, data being loaded) passes by
- * itself. */
+ * ours. Every other error (no room for one more client, a busy script, a full disk, data being
+ * loaded) passes by itself. */
 bool redis_error_is_lasting(const char *error);
 
 /* Does the error say that Redis refuses all writes, or those that need memory? */

@@ -10,25 +10,28 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "base/loop.h"
 #include "base/tls_context.h"
 
 #define RECORD_ALERT    0x15
 #define NAMES_CHARS_MAX 96 /* of a certificate's names in the log; more are left out */
 #define NAME_CHARS_MAX  64
-#define WARN_DAYS       21
-#define DAY_S           INT64_C(86400)
+#define DAY_MS          INT64_C(86400000)
 
 struct redis_tls {
+    struct loop *loop;
     struct tls_context *context; /* NULL: nothing that is good has been loaded */
+    bool is_of_machine;          /* the machine's authorities vouch, for store.tls names none */
+    struct timer daily;
     char *server_name;
     BIO_METHOD *wire;
 };
 
 struct redis_tls_session {
     SSL *ssl;
-    char *name; /* that the certificate must have */
+    char *name;         /* that the certificate must have */
+    bool is_of_machine; /* see struct redis_tls */
     struct buf *out;
     struct bytes arrived; /* from the wire, not yet read by the library */
     enum redis_tls_state state;
@@ -78,12 +81,28 @@ static BIO_METHOD *new_wire(void)
 
 /* ---- what all begin with ---- */
 
-struct redis_tls *redis_tls_new(void)
+static void tell_end(const struct redis_tls *tls, bool is_new)
+{
+    tls_context_tell_end(tls->context, "redis", "store.tls.certificate", "Redis refuses it",
+                         is_new);
+}
+
+static void on_daily(struct timer *timer)
+{
+    struct redis_tls *tls = CONTAINER_OF(timer, struct redis_tls, daily);
+
+    tell_end(tls, false);
+    timer_arm(&tls->loop->timers, timer, DAY_MS);
+}
+
+struct redis_tls *redis_tls_new(struct loop *loop)
 {
     struct redis_tls *tls = must(calloc(1, sizeof(*tls)));
 
+    tls->loop = loop;
     tls->server_name = bytes_copy(BYTES(""));
     tls->wire = new_wire();
+    timer_init(&tls->daily, on_daily);
     return tls;
 }
 
@@ -91,48 +110,43 @@ void redis_tls_free(struct redis_tls *tls)
 {
     if (!tls)
         return;
+    timer_disarm(&tls->loop->timers, &tls->daily);
     tls_context_free(tls->context);
     BIO_meth_free(tls->wire);
     free(tls->server_name);
     free(tls);
 }
 
-static void warn_of_its_end(const struct tls_context *context)
+/* False: it cannot be used, and the one before stays. */
+static bool use_new(struct redis_tls *tls, const struct tls_texts *texts, bool is_new)
 {
-    int64_t left_s = context->end_s - clock_wall_ms() / 1000;
-    long long days = left_s / DAY_S;
+    struct buf why = BUF_INIT;
+    enum tls_part blamed;
+    struct tls_context *context = tls_context_new_client(texts, &blamed, &why);
 
-    if (context->end_s && left_s <= 0)
-        LOG_ERROR("redis", "store.tls.certificate, or one of its chain, has ended");
-    else if (context->end_s && left_s < WARN_DAYS * DAY_S)
-        LOG_WARN("redis", "store.tls.certificate, or one of its chain, ends in %lld day%s",
-                 days, days == 1 ? "" : "s");
-}
-
-static void use(struct redis_tls *tls, struct tls_context *context)
-{
+    if (!context)
+        LOG_ERROR("redis", "what store.tls names cannot be used: %s", buf_text(&why));
+    buf_fini(&why);
+    if (!context)
+        return false;
     tls_context_free(tls->context);
     tls->context = context;
-    warn_of_its_end(context);
+    tls->is_of_machine = !*texts->pem[TLS_CA];
+    tell_end(tls, is_new);
+    timer_arm(&tls->loop->timers, &tls->daily, DAY_MS);
+    return true;
 }
 
 void redis_tls_load(struct redis_tls *tls, const struct tls_texts *texts,
                     const char *server_name)
 {
-    struct tls_context *context;
-    struct buf why = BUF_INIT;
-    enum tls_part blamed;
+    bool is_new = !tls->context || !tls_context_is_of(tls->context, texts);
 
+    /* The machine's authorities may be others where the texts are the same. */
+    if ((is_new || tls->is_of_machine) && !use_new(tls, texts, is_new))
+        return;
     free(tls->server_name);
     tls->server_name = bytes_copy(bytes_of_text(server_name));
-    if (tls->context && tls_context_is_of(tls->context, texts))
-        return;
-    context = tls_context_new_client(texts, &blamed, &why);
-    if (context)
-        use(tls, context);
-    else
-        LOG_ERROR("redis", "what store.tls names cannot be used: %s", buf_text(&why));
-    buf_fini(&why);
 }
 
 int64_t redis_tls_end_s(const struct redis_tls *tls)
@@ -179,10 +193,23 @@ static const struct {
 
 static void explain_name(struct redis_tls_session *s)
 {
-    buf_printf(&s->why,
-               TO_BE_CHANGED("its certificate is not for '%s' but for %s; mend one of them, or "
-                             "set store.tls.server_name"),
+    struct buf text = BUF_INIT;
+
+    buf_printf(&text, "'%s' but for %s; mend one of them, or set store.tls.server_name",
                s->name, s->names.len ? buf_text(&s->names) : "nobody");
+    end(s, TO_BE_CHANGED("its certificate is not for "), buf_text(&text));
+    buf_fini(&text);
+}
+
+/* Nobody that is asked vouches for it. */
+static void explain_strangeness(struct redis_tls_session *s, const char *words)
+{
+    end(s,
+        s->is_of_machine
+            ? TO_BE_CHANGED("none of this machine's authorities vouches for its certificate, "
+                            "and store.tls.ca is not set: ")
+            : TO_BE_CHANGED("nobody in store.tls.ca vouches for its certificate: "),
+        words);
 }
 
 static void explain_certificate(struct redis_tls_session *s)
@@ -203,7 +230,7 @@ static void explain_certificate(struct redis_tls_session *s)
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-        end(s, TO_BE_CHANGED("nobody in store.tls.ca vouches for its certificate: "), words);
+        explain_strangeness(s, words);
         break;
     default:
         end(s, TO_BE_CHANGED("its certificate is not good: "), words);
@@ -334,6 +361,7 @@ struct redis_tls_session *redis_tls_session_new(struct redis_tls *tls, const cha
 
     *s = (struct redis_tls_session){.out = out,
                                     .name = bytes_copy(bytes_of_text(name)),
+                                    .is_of_machine = tls->is_of_machine,
                                     .why = BUF_INIT,
                                     .names = BUF_INIT};
     if (tls->context)

@@ -18,19 +18,28 @@
 
 #include "base/buf.h"
 
+struct loop;
 struct tls_texts;
 
-/* What all connections of a store begin with. */
+/* What all connections of a store begin with. While it lives, the log warns each day of a
+ * certificate of ours that ends soon. */
 struct redis_tls;
 
-struct redis_tls *redis_tls_new(void);
+struct redis_tls *redis_tls_new(struct loop *loop);
 void redis_tls_free(struct redis_tls *tls); /* NULL is fine; sessions may live on */
 
 /* Connections that begin from now on show and ask for this; others go on with what they have.
- * `server_name`: "": the name by which each Redis is reached. Both are copied. Bad texts, which
- * the configuration does not let through, are told in the log and not taken. */
+ * Without TLS_CA the machine's authorities are read anew. `server_name`: "": the name by which
+ * each Redis is reached. Both are copied. Bad texts, which the configuration does not let
+ * through, are told in the log; then nothing is taken. */
 void redis_tls_load(struct redis_tls *tls, const struct tls_texts *texts,
                     const char *server_name);
+
+/* What stands in front of "sentinel://" and "cluster://" in store.redis; NULL is fine. */
+static inline const char *redis_tls_scheme(const struct redis_tls *tls)
+{
+    return tls ? "rediss+" : "";
+}
 
 /* The first end of a certificate in our chain, in seconds since 1970; 0: we show none. NULL is
  * fine. */

@@ -368,7 +368,7 @@ static void a_redis_by_itself_is_refused(void **state)
     start(r);
     wait_for(r, is_refused);
     assert_why(r->refused, "is a Redis by itself");
-    assert_why(r->refused, "without cluster://");
+    assert_why(r->refused, "as redis://host:port");
 }
 
 /* The others are what was meant. */

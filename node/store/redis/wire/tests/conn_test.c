@@ -167,6 +167,49 @@ static void what_was_answered_before_the_end_is_taken_though_writing_fails(void 
     loop_free(loop);
 }
 
+/* ---- answers without bounds ---- */
+
+/* It begins with `begin` and goes on for ever with one character; '\0': with none. */
+static void assert_excess(const char *begin, char more, const char *why)
+{
+    char piece[4096];
+    struct loop *loop = loop_new();
+    struct last_words words = {0};
+    struct redis_conn_events events = {.on_open = on_open, .on_lost = keep_why, .arg = &words};
+    struct redis_address address;
+    int listener = listen_at(&address), fd;
+    struct redis_conn c;
+
+    alarm(PATIENCE_S);
+    memset(piece, more, sizeof(piece));
+    redis_conn_init(&c, loop, &no_login, TIMEOUT_MS, &events);
+    redis_conn_open(&c, &address, address.host);
+    while (!words.is_open)
+        event_base_loop(loop->base, EVLOOP_ONCE);
+    fd = accept(listener, NULL, NULL);
+    send_piece(&c);
+    assert_int_equal(send(fd, begin, strlen(begin), 0), strlen(begin));
+    while (redis_conn_is_open(&c)) {
+        (void)!send(fd, piece, more ? sizeof(piece) : 0, MSG_DONTWAIT | MSG_NOSIGNAL);
+        event_base_loop(loop->base, EVLOOP_NONBLOCK);
+    }
+    alarm(0);
+    assert_string_equal(words.why, why);
+    redis_conn_fail(&c);
+    redis_conn_fini(&c);
+    close(fd);
+    close(listener);
+    loop_free(loop);
+}
+
+static void an_answer_of_too_much_ends_the_connection(void **state)
+{
+    assert_excess("*1000000000\r\n", '\0', "an answer with too many elements");
+    assert_excess("$2000000000\r\n", '\0', "a string that is too long");
+    assert_excess("+", 'a', "a line that is too long");
+    assert_excess("*2\r\n$1\r\na\r\n$", '1', "a line that is too long");
+}
+
 /* ---- calls in flight: the order of their answers, and their deadlines ---- */
 
 #define WAIT_MS 1000
@@ -291,6 +334,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_not_kept_while_more_comes),
         cmocka_unit_test(what_was_answered_before_the_end_is_taken_though_writing_fails),
+        cmocka_unit_test(an_answer_of_too_much_ends_the_connection),
         cmocka_unit_test_setup(answers_belong_to_the_oldest_call, set_up),
         cmocka_unit_test_setup(the_oldest_call_is_waited_for, set_up),
         cmocka_unit_test_setup(a_call_whose_time_is_over_gets_some_more_once, set_up),

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <event2/event.h>
@@ -19,13 +20,16 @@
 
 #include "base/tests/certificates.h"
 #include "base/tls_context.h"
+#include "node/store/redis/tests/log_fixture.h"
 #include "node/store/redis/wire/conn.h"
 
 #define PATIENCE_S  60
 #define TIMEOUT_MS  (PATIENCE_S * 1000)
+#define DAY_S       86400
 #define LARGE_BYTES (3 << 20) /* more than the kernel takes */
 
-static struct pem authority, redis_pem, client_pem, other_authority, other_pem, late_pem;
+static struct pem authority, redis_pem, client_pem, other_authority, other_pem, late_pem,
+    ending_pem;
 
 static int make_certificates(void **state)
 {
@@ -36,7 +40,9 @@ static int make_certificates(void **state)
     other_pem = pem_make(&(struct pem_wish){.name = "redis", .by = &other_authority});
     late_pem = pem_make(&(struct pem_wish){
         .name = "redis", .by = &authority, .begins_s = -2000, .ends_s = -1000});
-    return 0;
+    ending_pem = pem_make(
+        &(struct pem_wish){.name = "node", .by = &authority, .ends_s = 20 * DAY_S + 1000});
+    return log_begin(state);
 }
 
 static int free_certificates(void **state)
@@ -47,7 +53,8 @@ static int free_certificates(void **state)
     pem_free(&other_authority);
     pem_free(&other_pem);
     pem_free(&late_pem);
-    return 0;
+    pem_free(&ending_pem);
+    return log_end(state);
 }
 
 /* ---- both sides ---- */
@@ -68,7 +75,8 @@ struct fixture {
     struct tls_context *context;
     int fd; /* Redis's end of the connection; -1: none yet */
     SSL *ssl;
-    struct buf heard; /* by Redis, decrypted */
+    struct buf heard;  /* by Redis, decrypted */
+    unsigned new_keys; /* of ours, heard by Redis */
 };
 
 static void on_open(void *arg)
@@ -152,7 +160,8 @@ static int set_up(void **state)
 {
     static struct fixture f;
 
-    f = (struct fixture){.loop = loop_new(), .tls = redis_tls_new(), .fd = -1};
+    f = (struct fixture){.loop = loop_new(), .fd = -1};
+    f.tls = redis_tls_new(f.loop);
     f.login.tls = f.tls;
     f.call.on_reply = on_reply;
     listen_at_a_port(&f);
@@ -320,7 +329,8 @@ static void a_certificate_that_has_ended_is_none(void **state)
     assert_refused(*state, "TLS: its certificate, or one of those behind it, has expired");
 }
 
-/* The certificates are for localhost and 127.0.0.1. */
+/* The certificates are for localhost and 127.0.0.1. A Redis behind a proxy is chosen by the
+ * name that is asked for. */
 static void its_name_is_the_host_it_is_reached_by(void **state)
 {
     struct fixture *f = *state;
@@ -328,6 +338,16 @@ static void its_name_is_the_host_it_is_reached_by(void **state)
     redis_conn_open(&f->conn, &f->address, "localhost");
     while (!f->is_open)
         turn(f);
+    assert_string_equal(SSL_get_servername(f->ssl, TLSEXT_NAMETYPE_host_name), "localhost");
+}
+
+static void an_address_is_no_name_to_ask_for(void **state)
+{
+    struct fixture *f = *state;
+
+    open_conn(f);
+    assert_true(f->is_open);
+    assert_null(SSL_get_servername(f->ssl, TLSEXT_NAMETYPE_host_name));
 }
 
 static void another_name_is_refused(void **state)
@@ -381,9 +401,63 @@ static void bad_texts_change_nothing(void **state)
     struct fixture *f = *state;
     struct pem bad = {.certificate = (char *)"a text", .key = (char *)""};
 
-    trust(f, NULL, &bad, "");
+    trust(f, NULL, &bad, "redis.internal");
     open_conn(f);
     assert_true(f->is_open);
+}
+
+/* ---- the machine's authorities ---- */
+
+static void write_authorities(const char *path, const struct pem *one)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    fputs(one->certificate, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void the_machine_s_authorities_are_read_at_each_load(void **state)
+{
+    struct fixture *f = *state;
+    char path[] = "/tmp/dueq-authorities-XXXXXX";
+
+    close(mkstemp(path));
+    setenv("SSL_CERT_FILE", path, 1);
+    write_authorities(path, &other_authority);
+    trust(f, NULL, NULL, "");
+    assert_refused(f,
+                   "TLS: none of this machine's authorities vouches for its certificate, and "
+                   "store.tls.ca is not set: unable to get local issuer certificate");
+    hang_up(f);
+    f->is_lost = false;
+    write_authorities(path, &authority);
+    trust(f, NULL, NULL, "");
+    open_conn(f);
+    assert_true(f->is_open);
+    unsetenv("SSL_CERT_FILE");
+    unlink(path);
+}
+
+/* ---- the end of ours ---- */
+
+static void a_certificate_that_ends_soon_is_told_each_day(void **state)
+{
+    struct fixture *f = *state;
+    const char *words = "store.tls.certificate, or one of its chain, ends in 20 "
+                        "days, at ";
+
+    trust(f, &client_pem, &authority, "");
+    assert_int_equal(lines_with(log_path, words), 0);
+    trust(f, &ending_pem, &authority, "");
+    assert_int_equal(lines_with(log_path, words), 1);
+    trust(f, &ending_pem, &authority, "");
+    timers_run(&f->loop->timers, timers_now(&f->loop->timers) + DAY_S * 1000 - 1);
+    assert_int_equal(lines_with(log_path, words), 1);
+    for (unsigned days = 1; days <= 3; days++) {
+        timers_run(&f->loop->timers, timers_now(&f->loop->timers) + DAY_S * 1000);
+        assert_int_equal(lines_with(log_path, words), 1 + days);
+    }
 }
 
 /* ---- whom Redis takes ---- */
@@ -481,6 +555,37 @@ static void a_handshake_has_a_deadline(void **state)
     assert_string_equal(f->why, "no TLS handshake in time; does Redis speak TLS at this port "
                                 "(tls-port)?");
     assert_string_equal(f->refused, "");
+    assert_true(f->conn.is_late);
+}
+
+static void open_before_a_silent_one(struct fixture *f)
+{
+    redis_conn_close(&f->conn);
+    redis_conn_fail(&f->conn);
+    hang_up(f);
+    f->is_lost = false;
+    f->conn.timeout_ms = 50;
+    redis_conn_open(&f->conn, &f->address, f->address.host);
+    accept_plain(f);
+    while (!f->is_lost)
+        event_base_loop(f->loop->base, EVLOOP_ONCE);
+}
+
+/* Frozen, most likely: the breaker counts it. */
+static void a_redis_that_has_spoken_tls_does_so_at_its_port(void **state)
+{
+    struct fixture *f = *state;
+
+    open_conn(f);
+    for (unsigned i = 0; i < 2; i++) {
+        open_before_a_silent_one(f);
+        assert_string_equal(f->why, "no TLS handshake in time");
+        assert_true(f->conn.is_late);
+    }
+    close(f->listener);
+    listen_at_a_port(f);
+    open_before_a_silent_one(f);
+    assert_non_null(strstr(f->why, "does Redis speak TLS at this port"));
 }
 
 static void a_handshake_may_end_in_nothing(void **state)
@@ -530,6 +635,36 @@ static void a_redis_that_ends_without_a_word_may_want_tls(void **state)
                         "Server closed the connection, without a word; does it want TLS "
                         "(rediss://)?");
     assert_string_equal(f->refused, "");
+}
+
+static void listen_at_a_path(struct fixture *f, char *directory)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+
+    close(f->listener);
+    assert_non_null(mkdtemp(directory));
+    snprintf(at.sun_path, sizeof(at.sun_path), "%s/socket", directory);
+    f->address = (struct redis_address){.port = 0};
+    snprintf(f->address.host, sizeof(f->address.host), "%s", at.sun_path);
+    f->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    assert_int_equal(bind(f->listener, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(listen(f->listener, 1), 0);
+}
+
+static void one_at_a_path_cannot_want_tls(void **state)
+{
+    struct fixture *f = *state;
+    char directory[] = "/tmp/dueq-tls-XXXXXX";
+
+    listen_at_a_path(f, directory);
+    open_plain(f);
+    close(f->fd);
+    f->fd = -1;
+    while (!f->is_lost)
+        event_base_loop(f->loop->base, EVLOOP_ONCE);
+    assert_string_equal(f->why, "Server closed the connection");
+    unlink(f->address.host);
+    rmdir(directory);
 }
 
 /* ---- bytes ---- */
@@ -639,18 +774,40 @@ static void a_record_that_was_changed_is_an_end(void **state)
     assert_string_equal(f->refused, "");
 }
 
+static void count_new_keys(int is_ours, int version, int type, const void *at, size_t len,
+                           SSL *ssl, void *arg)
+{
+    const unsigned char *message = at;
+
+    if (!is_ours && type == SSL3_RT_HANDSHAKE && len > 0 && message[0] == SSL3_MT_KEY_UPDATE)
+        ((struct fixture *)arg)->new_keys++;
+}
+
+static void ask_and_answer(struct fixture *f)
+{
+    unsigned answers = f->answers;
+
+    buf_clear(&f->heard);
+    send_words(f, "hi", 2);
+    run_until_heard(f, "*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\n");
+    say(f, "$2\r\nhi\r\n", 8);
+    while (f->answers == answers)
+        turn(f);
+}
+
+/* The first answer comes with Redis's new keys, the second command with ours. */
 static void new_keys_are_confirmed(void **state)
 {
     struct fixture *f = *state;
 
     open_conn(f);
+    SSL_set_msg_callback(f->ssl, count_new_keys);
+    SSL_set_msg_callback_arg(f->ssl, f);
     assert_int_equal(SSL_key_update(f->ssl, SSL_KEY_UPDATE_REQUESTED), 1);
-    say(f, "", 0);
-    send_words(f, "hi", 2);
-    run_until_heard(f, "*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\n");
-    say(f, "$2\r\nhi\r\n", 8);
-    while (!f->answers)
-        turn(f);
+    assert_int_equal(SSL_do_handshake(f->ssl), 1);
+    ask_and_answer(f);
+    ask_and_answer(f);
+    assert_int_equal(f->new_keys, 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -663,11 +820,14 @@ int main(void)
         TEST(a_stranger_hears_no_password),
         TEST(a_certificate_that_has_ended_is_none),
         TEST(its_name_is_the_host_it_is_reached_by),
+        TEST(an_address_is_no_name_to_ask_for),
         TEST(another_name_is_refused),
         TEST(another_address_is_refused),
         TEST(a_common_name_is_no_name),
         TEST(what_is_loaded_holds_for_the_next_connection),
         TEST(bad_texts_change_nothing),
+        TEST(the_machine_s_authorities_are_read_at_each_load),
+        TEST(a_certificate_that_ends_soon_is_told_each_day),
         TEST(it_shows_its_certificate),
         TEST(a_redis_that_wants_a_certificate_is_understood),
         TEST(a_redis_that_knows_only_others_is_understood),
@@ -675,9 +835,11 @@ int main(void)
         TEST(version_1_2_is_spoken),
         TEST(a_port_that_speaks_plain_is_told),
         TEST(a_handshake_has_a_deadline),
+        TEST(a_redis_that_has_spoken_tls_does_so_at_its_port),
         TEST(a_handshake_may_end_in_nothing),
         TEST(a_port_that_wants_tls_is_told),
         TEST(a_redis_that_ends_without_a_word_may_want_tls),
+        TEST(one_at_a_path_cannot_want_tls),
         TEST(what_is_large_goes_both_ways),
         TEST(a_command_behind_a_large_one_is_sent),
         TEST(what_a_connection_had_to_say_goes_with_it),
