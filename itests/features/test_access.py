@@ -555,9 +555,10 @@ def test_a_certificate_is_an_identity(make_node, certified, tmp_path):
     assert seen_as(node, shown, "wrong") == 401
     with PythonClient(node.gmq_port, shown) as client:
         assert client.push("flour", "1") == "success"
-        with pytest.raises(GmqError, match="forbidden"):
+        with pytest.raises(GmqError, match=r"forbidden: the identity of this client's certificate"):
             client.push("orders", "2")
-    with PythonClient(node.gmq_port, bare) as client, pytest.raises(GmqError, match="forbidden"):
+    with PythonClient(node.gmq_port, bare) as client, \
+            pytest.raises(GmqError, match=r"forbidden: the identity of this port .*gmq\.as"):
         client.push("flour", "3")
 
 

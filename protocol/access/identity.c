@@ -271,6 +271,7 @@ struct identity *identity_parse(struct bytes line, const char **why)
     identity->users = 1;
     identity->account = must(calloc(1, sizeof(*identity->account)));
     identity->account->users = 1;
+    allowance_line_init(&identity->account->line);
     identity->until_ms = INT64_MAX;
     *why = take_line(identity, bytes_of(identity->text, line.len));
     if (!*why)

@@ -39,6 +39,7 @@ void connection_hold(struct connection *c)
 void connection_resume(struct connection *c)
 {
     c->is_held = false;
+    c->progress_mono_ms = connection_now(c);
     connection_pause_or_resume(c);
 }
 
@@ -186,13 +187,14 @@ static int64_t waits_since(const struct connection *c)
     return c->written_mono_ms > c->end_mono_ms ? c->written_mono_ms : c->end_mono_ms;
 }
 
-/* The milliseconds until the connection is given up; INT64_MAX: requests are in work. */
+/* The milliseconds until the connection is given up; INT64_MAX: requests are in work, or wait
+ * for what it is held for. */
 static int64_t time_to_give_up(const struct connection *c)
 {
     int64_t limit_ms = connection_is_written(c) ? c->kind->ending_ack_ms : c->kind->ending_ms;
     int64_t left_ms = waits_since(c) + limit_ms - connection_now(c);
 
-    if (c->in_work)
+    if (c->in_work || (c->is_held && c->state == CONNECTION_OPEN))
         return INT64_MAX;
     return left_ms > 0 ? left_ms : 0;
 }
@@ -240,7 +242,7 @@ static void look_at_end(struct connection *c)
 /* The milliseconds until it has been idle for too long, if nothing happens. */
 static int64_t time_to_idle(const struct connection *c)
 {
-    bool is_busy = c->in_work || (c->kind->is_busy && c->kind->is_busy(c));
+    bool is_busy = c->in_work || c->is_held || (c->kind->is_busy && c->kind->is_busy(c));
     int64_t limit_ms = c->kind->idle_ms;
 
     if (!limit_ms)

@@ -191,7 +191,8 @@ void connection_begin(struct connection *c);
 void connection_done(struct connection *c);
 
 /* Nothing more is read or offered until connection_resume(), which offers what is there: call
- * that from the loop. */
+ * that from the loop. Until then the connection is not idle, and is not given up while there is
+ * input from before its client's end: how long that may last is the holder's to decide. */
 void connection_hold(struct connection *c);
 void connection_resume(struct connection *c);
 

@@ -162,6 +162,7 @@ struct peer *peers_join(struct port_peers *peers, const struct peer_end *end,
     peer->all = peers;
     list_init(&peer->idle);
     list_init(&peer->held);
+    allowance_line_init(&peer->line);
     list_append(slot, &peer->link);
     return peer;
 }
@@ -173,8 +174,8 @@ struct bytes peer_address(const struct peer *peer)
 
 void peer_leave(struct peer *peer)
 {
-    bool was_limited = peer->connecting.whole_mono_us || peer->requests.whole_mono_us ||
-                       peer->monitoring.whole_mono_us;
+    bool was_limited = peer->connecting.whole_mono_ns || peer->requests.whole_mono_ns ||
+                       peer->monitoring.whole_mono_ns;
 
     if (--peer->joined)
         return;

@@ -59,6 +59,7 @@ struct peer {
     struct list held;            /* gmq: clients that are read no further because of that */
     struct allowance connecting; /* of limits.connects_per_address */
     struct allowance requests;   /* of limits.requests_per_address, */
+    struct allowance_line line;  /* gmq: those that wait for one; */
     struct allowance monitoring; /* and beside these as many for its health */
     struct peer_network network;
 };

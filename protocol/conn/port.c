@@ -170,15 +170,14 @@ bool port_take_request(struct port_client *c, bool is_for_monitors)
     return is_fine;
 }
 
-int64_t port_reserve_request(struct port_client *c)
+int64_t port_await_request(struct port_client *c)
 {
-    int64_t ms = is_limited(c->peer)
-                     ? allowance_reserve(&c->peer->requests, c->port->of_address.requests,
-                                         timers_now(&c->port->loop->timers))
-                     : 0;
+    unsigned a_second = is_limited(c->peer) ? c->port->of_address.requests : 0;
+    int64_t now_mono_ms = timers_now(&c->port->loop->timers);
 
-    c->port->stats.slowed += ms > 0;
-    return ms;
+    if (allowance_take(&c->peer->requests, a_second, now_mono_ms))
+        return 0;
+    return allowance_wait_ms(&c->peer->requests, a_second, now_mono_ms);
 }
 
 bool port_may_have_bytes(const struct port_client *c, size_t bytes, uint64_t more)

@@ -244,9 +244,10 @@ void port_join(struct port *p, struct port_client *c, int fd, struct peer *peer,
 
 /* A request has come, or is to be read. False: it is one too many of its address in a second;
  * requests for the node's health are counted by themselves, so that neither takes the place of
- * the other. Or: it counts in any case, and is to be read after so many ms. */
+ * the other. Or, where it can wait (peer->line): 0, or the ms until it is worth asking again.
+ */
 bool port_take_request(struct port_client *c, bool is_for_monitors);
-int64_t port_reserve_request(struct port_client *c);
+int64_t port_await_request(struct port_client *c);
 
 /* May the address have so many bytes more in work, beside `bytes` of now? */
 bool port_may_have_bytes(const struct port_client *c, size_t bytes, uint64_t more);

@@ -13,7 +13,6 @@
 #define LOCAL        0
 #define PROXY        1
 #define UNSPECIFIED  0x00 /* family and transport */
-#define UNIX_STREAM  0x31
 #define ADDRESS_4    4
 #define ADDRESS_6    16
 #define SOURCE(size) (2 * (size)) /* where its port is: behind both addresses */
@@ -24,6 +23,15 @@ static bool begins_as(struct bytes input, struct bytes whole)
     size_t len = input.len < whole.len ? input.len : whole.len;
 
     return memcmp(input.at, whole.at, len) == 0;
+}
+
+/* Nobody comes from `::` or 0.0.0.0; a client from there would have no limits (peer.h). */
+static bool is_nowhere(const struct peer_end *client)
+{
+    static const struct in6_addr nowhere_4 = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+
+    return IN6_IS_ADDR_UNSPECIFIED(&client->address) ||
+           memcmp(&client->address, &nowhere_4, sizeof(nowhere_4)) == 0;
 }
 
 /* ---- version 1: "PROXY TCP4 10.0.0.1 10.0.0.2 40712 8000\r\n" ---- */
@@ -49,7 +57,7 @@ static enum proxy_result read_ends(struct bytes line, bool is_v4, struct peer_en
 
     if (has_colon == is_v4 || !address_read(from, &end.address) ||
         !address_read(to, &own.address) || !read_port(from_port, &end.port) ||
-        !read_port(line, &own.port))
+        !read_port(line, &own.port) || is_nowhere(&end))
         return PROXY_BAD;
     *client = end;
     return PROXY_CLIENT;
@@ -97,17 +105,30 @@ static struct peer_end end_of(const char *block, size_t size)
     return end;
 }
 
+/* What the protocol knows and no client of ours comes by, datagrams and unix sockets, counts as
+ * unspecified; what it does not know is malformed. */
+static bool is_without_address(unsigned family)
+{
+    static const unsigned char known[] = {UNSPECIFIED, 0x12, 0x22, 0x31, 0x32};
+
+    return memchr(known, (int)family, sizeof(known)) != NULL;
+}
+
 /* The addresses of both ends, and both ports. */
 static enum proxy_result read_block(struct bytes block, unsigned family,
                                     struct peer_end *client)
 {
     size_t size = family == 0x11 ? ADDRESS_4 : family == 0x21 ? ADDRESS_6 : 0;
+    struct peer_end end;
 
-    if (family == UNSPECIFIED || family == UNIX_STREAM)
+    if (is_without_address(family))
         return PROXY_ITSELF;
     if (!size || block.len < SOURCE(size) + 2 * sizeof(in_port_t))
         return PROXY_BAD;
-    *client = end_of(block.at, size);
+    end = end_of(block.at, size);
+    if (is_nowhere(&end))
+        return PROXY_BAD;
+    *client = end;
     return PROXY_CLIENT;
 }
 

@@ -14,10 +14,6 @@
 #include "protocol/gmq/codec.h"
 #include "protocol/json/read.h"
 
-/* A client of an identity that has all its bytes in work looks again so often: these may be of
- * any address and port. */
-#define IDENTITY_BYTES_MS 200
-
 /* A byte of a body takes up to six in JSON (\u0001); the rest is for topic, id and spaces. */
 #define FRAME_BYTES(body_bytes) (6 * (body_bytes) + 65536)
 
@@ -51,6 +47,7 @@ struct request {
     struct gmq_call call;
     struct gmq_client *client;
     struct identity *who; /* as whom it acts; NULL where everybody may do everything */
+    bool is_ports;        /* that is gmq.as */
     size_t bytes;         /* of its frame */
     struct list link;     /* in the client's waiting or pushes, or not */
     union {
@@ -86,17 +83,12 @@ static void request_free(struct request *r)
 /* The bytes of a request are answered for; clients that wait for that go on from the loop. */
 static void release_bytes(const struct request *r)
 {
-    const struct gmq_client *client = r->client;
-    struct peer *peer = client->base.peer;
-    struct list *link;
+    struct gmq_client *client = r->client;
 
-    peer->work_bytes -= r->bytes;
+    client->base.peer->work_bytes -= r->bytes;
     if (r->who)
         r->who->account->bytes -= r->bytes;
-    while (port_may_have_bytes(&client->base, peer->work_bytes, 1) &&
-           (link = list_pop(&peer->held)))
-        timer_arm(&client->gmq->port.loop->timers,
-                  &CONTAINER_OF(link, struct gmq_client, held)->holding, 0);
+    gmq_turn_go_on(client);
 }
 
 static void charge_bytes(struct request *r, size_t bytes)
@@ -168,11 +160,14 @@ static bool is_access_on(const struct gmq *g)
     return g->options.access && access_is_on(g->options.access);
 }
 
-/* False: its identity is gone, has changed or is over since the request came. */
+/* False: its identity is gone, has changed, is over or is no longer the port's since the
+ * request came. */
 static bool may_go_on(const struct request *r)
 {
     if (!r->who)
         return !is_access_on(r->client->gmq);
+    if (r->is_ports && !bytes_equal(r->who->name, bytes_of_text(r->client->gmq->options.as)))
+        return false;
     return !r->who->is_gone && clock_wall_ms() < r->who->until_ms;
 }
 
@@ -199,7 +194,7 @@ static void on_pop_done(struct pop *pop)
 static const unsigned roles_for[] = {
     [GMQ_PUSH] = ACCESS_PRODUCE, [GMQ_POP] = ACCESS_CONSUME, [GMQ_ACK] = ACCESS_CONSUME};
 
-/* NULL: there is none, or everybody may do everything. Borrowed. `is_ports`: it is gmq.as. */
+/* `is_ports`: it is gmq.as. */
 static struct identity *identity_of(struct gmq_client *client, bool *is_ports)
 {
     const struct gmq_options *options = &client->gmq->options;
@@ -216,6 +211,13 @@ static struct identity *identity_of(struct gmq_client *client, bool *is_ports)
     who = access_of_name(options->access, bytes_of_text(options->as), now_ms);
     *is_ports = who != NULL;
     return who;
+}
+
+struct identity *gmq_identity_of(struct gmq_client *client)
+{
+    bool ignored;
+
+    return identity_of(client, &ignored);
 }
 
 static bool has_topics(const struct identity *who, const struct gmq_call *call)
@@ -343,6 +345,9 @@ static enum status judge(const struct gmq *g, const struct gmq_call *call,
     return is_allowed(g, call, who) ? STATUS_OK : STATUS_FORBIDDEN;
 }
 
+#define CERTIFICATE_MAY_NOT \
+    "forbidden: the identity of this client's certificate may not do that (cert=)"
+
 /* Ends the connection: where the next request begins is unknown. */
 static void lose(struct gmq_client *client)
 {
@@ -359,6 +364,14 @@ static void refuse_unread(struct gmq_client *client, const char *error)
     g->port.stats.refused++;
     gmq_reply_error(&g->reply, BYTES("null"), error);
     send_reply(client);
+}
+
+void gmq_lose_held(struct gmq_client *client)
+{
+    refuse_unread(client, "too_many: the request had no turn within 5 seconds "
+                          "(limits.requests_per_address, limits.bytes_per_address, or the "
+                          "identity's rate or bytes); nothing was done");
+    connection_wind_up(&client->base.connection, "it has ended, and its request had no turn");
 }
 
 /* An identity has as many connections as it may. */
@@ -387,9 +400,12 @@ static void take_request(struct gmq_client *client, struct bytes frame)
     buf_add_bytes(&g->frame, frame);
     is_json = gmq_call_parse(&call, g->frame.at, g->frame.len);
     status = is_json ? judge(g, &call, who) : STATUS_BAD_REQUEST;
+    if (status == STATUS_FORBIDDEN && who && !is_ports)
+        call.refusal = CERTIFICATE_MAY_NOT;
     if (status == STATUS_OK) {
         struct request *r = request_new(client, &call, who);
 
+        r->is_ports = is_ports;
         charge_bytes(r, frame.len);
         connection_begin(&client->base.connection);
         submit(g, r);
@@ -434,41 +450,6 @@ static bool has_room(const struct connection *c)
     return c->state == CONNECTION_OPEN && !c->is_held && c->in_work < c->kind->in_work_max;
 }
 
-/* ---- limits of an address, and of an identity ----
- *
- * gmq has no answer that says "too often", so a client over a limit is read no further until
- * its next request has its turn. The turns of an address come one after the other: many clients
- * that wait cost no more than one. */
-
-static void on_turn(struct timer *timer)
-{
-    connection_resume(&CONTAINER_OF(timer, struct gmq_client, holding)->base.connection);
-}
-
-static void hold_for(struct gmq_client *client, int64_t ms)
-{
-    connection_hold(&client->base.connection);
-    timer_arm(&client->gmq->port.loop->timers, &client->holding, ms);
-}
-
-static void hold_for_bytes(struct gmq_client *client)
-{
-    connection_hold(&client->base.connection);
-    list_append(&client->base.peer->held, &client->held);
-}
-
-static int64_t reserve_turn(struct gmq_client *client, const struct identity *who)
-{
-    int64_t of_address_ms = port_reserve_request(&client->base);
-    int64_t of_identity_ms =
-        who ? allowance_reserve(&who->account->requests, who->rate,
-                                timers_now(&client->gmq->port.loop->timers))
-            : 0;
-
-    client->gmq->port.stats.slowed += of_identity_ms > 0 && of_address_ms == 0;
-    return of_address_ms > of_identity_ms ? of_address_ms : of_identity_ms;
-}
-
 /* White space is no request. */
 static bool is_at_request(const struct gmq_client *client, struct bytes input)
 {
@@ -477,32 +458,6 @@ static bool is_at_request(const struct gmq_client *client, struct bytes input)
     while (i < input.len && json_is_space(input.at[i]))
         i++;
     return !gmq_scan_is_inside(&client->scan) && i < input.len;
-}
-
-/* False: the next request has to wait, and its client is held. */
-static bool may_begin(struct gmq_client *client)
-{
-    bool ignored;
-    const struct identity *who = identity_of(client, &ignored);
-    int64_t wait_ms;
-
-    if (!client->is_paid) {
-        client->is_paid = true;
-        wait_ms = reserve_turn(client, who);
-        if (wait_ms > 0) {
-            hold_for(client, wait_ms);
-            return false;
-        }
-    }
-    if (!port_may_have_bytes(&client->base, client->base.peer->work_bytes, 1)) {
-        hold_for_bytes(client);
-        return false;
-    }
-    if (who && !identity_may_have_bytes(who, who->account->bytes, 1)) {
-        hold_for(client, IDENTITY_BYTES_MS);
-        return false;
-    }
-    return true;
 }
 
 /* The time of a request runs from its first byte that is read; behind a full load of requests
@@ -541,12 +496,13 @@ static size_t on_input(struct connection *c, struct bytes input)
         struct bytes rest = bytes_of(input.at + used, input.len - used), frame;
         size_t n;
 
-        if (is_at_request(client, rest) && !may_begin(client))
+        if (is_at_request(client, rest) && !gmq_turn_begin(client, gmq_identity_of(client)))
             break;
         result = gmq_scan_next(&client->scan, rest, frame_max_bytes, &frame, &n);
         used += n;
         has_ended |= result != GMQ_SCAN_MORE;
-        client->is_paid &= result == GMQ_SCAN_MORE;
+        if (result != GMQ_SCAN_MORE)
+            gmq_turn_over(client);
         if (result == GMQ_SCAN_OVERSIZE)
             refuse_unread(client, "too_large: the request is too large (limits.body_bytes); it "
                                   "was skipped");
@@ -569,6 +525,7 @@ static void give_up_waiting(struct gmq_client *client)
 
 static void on_end(struct connection *c)
 {
+    gmq_turn_ended(client_of(c));
     give_up_waiting(client_of(c));
 }
 
@@ -577,8 +534,7 @@ static void on_closed(struct connection *c)
     struct gmq_client *client = client_of(c);
 
     timer_disarm(&client->gmq->port.loop->timers, &client->arrival);
-    timer_disarm(&client->gmq->port.loop->timers, &client->holding);
-    list_remove(&client->held);
+    gmq_turn_leave(client);
     give_up_waiting(client);
     port_settle(&client->base);
     client->is_closed = true;
@@ -624,8 +580,7 @@ static void on_client(struct port *p, int fd, struct peer *peer, enum port_admis
     client = must(calloc(1, sizeof(*client)));
     client->gmq = g;
     timer_init(&client->arrival, on_arrival_late);
-    timer_init(&client->holding, on_turn);
-    list_init(&client->held);
+    gmq_turn_init(client);
     list_init(&client->waiting);
     list_init(&client->pushes);
     port_join(p, &client->base, fd, peer, true);
@@ -649,6 +604,7 @@ static void recheck(struct port_client *c)
 {
     struct gmq_client *client = client_at(c);
 
+    gmq_turn_look_again(client);
     LIST_EACH_SAFE (link, &client->waiting) {
         struct request *r = CONTAINER_OF(link, struct request, link);
 
@@ -705,4 +661,6 @@ void gmq_reload(struct port *p, const struct gmq_options *options)
 {
     CONTAINER_OF(p, struct gmq, port)->options = *options;
     port_limit(p, &options->limits, FRAME_BYTES(options->limits.body_max_bytes));
+    LIST_EACH (link, &p->clients)
+        gmq_turn_look_again(client_at(CONTAINER_OF(link, struct port_client, link)));
 }

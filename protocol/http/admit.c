@@ -39,7 +39,6 @@ static enum http_error refuse(struct http_request *r)
                                     timers_now(&h->port.loop->timers)))
         return HTTP_ERROR_UNAUTHORIZED;
     h->port.stats.slowed++;
-    r->client->is_slowed = true;
     return HTTP_ERROR_ATTEMPTS;
 }
 
@@ -96,10 +95,10 @@ static enum http_error judge_limits(struct http_request *r)
 
     if (!port_act_as(&r->client->base, who))
         return HTTP_ERROR_IDENTITY_CONNECTIONS;
-    if (allowance_take(&who->account->requests, who->rate, timers_now(&h->port.loop->timers)))
+    if (allowance_take_at_once(&who->account->requests, &who->account->line, who->rate,
+                               timers_now(&h->port.loop->timers)))
         return HTTP_ERROR_NONE;
     h->port.stats.slowed++;
-    r->client->is_slowed = true;
     return HTTP_ERROR_IDENTITY_RATE;
 }
 
@@ -187,13 +186,20 @@ void admit_reply_forbidden(struct http_request *r)
 
 /* ---- for handlers ---- */
 
+/* Does the port still give this identity to clients without one? */
+static bool is_ports(const struct exchange *x)
+{
+    return bytes_equal(x->who->name, bytes_of_text(x->http->options.as));
+}
+
 bool exchange_may_go_on(const struct exchange *x)
 {
     if (x->route->roles & ACCESS_EVERYBODY)
         return true;
     if (x->granted)
         return granted(CONTAINER_OF(x, struct http_request, exchange)) & x->route->roles;
-    return x->who && !x->who->is_gone && clock_wall_ms() < x->who->until_ms;
+    return x->who && !x->who->is_gone && clock_wall_ms() < x->who->until_ms &&
+           (x->proof != EXCHANGE_PORT || is_ports(x));
 }
 
 bool exchange_may(const struct exchange *x, unsigned roles)

@@ -130,7 +130,7 @@ bool exchange_may(const struct exchange *x, unsigned roles);
 bool exchange_has_topic(const struct exchange *x, struct bytes topic);
 
 /* May a request that has waited still have what it asked for? False: its identity is gone, has
- * changed or is over, or the node knows identities by now. */
+ * changed or is over or is no longer the port's, or the node knows identities by now. */
 bool exchange_may_go_on(const struct exchange *x);
 
 /* From method and path to handler, by the app's table. Private to http/. */

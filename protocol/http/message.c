@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <strings.h>
 
+#include "base/network.h"
+
 static int hex_value(char c)
 {
     if (isdigit((unsigned char)c))
@@ -84,11 +86,25 @@ static struct bytes name_of(struct bytes host)
     return name;
 }
 
+/* "[::1]:8000" */
+static bool is_v6_address(struct bytes host)
+{
+    bool has_end = host.len && memchr(host.at, ']', host.len);
+    struct bytes address = bytes_cut(&host, ']');
+    struct in6_addr ignored;
+
+    if (!has_end || address.at[0] != '[' || (host.len && host.at[0] != ':'))
+        return false;
+    address = bytes_of(address.at + 1, address.len - 1);
+    return address.len && memchr(address.at, ':', address.len) &&
+           address_read(address, &ignored);
+}
+
 bool host_is_ours(struct bytes host, const char *names)
 {
     struct bytes name = name_of(host);
 
-    return !host.len || host.at[0] == '[' || is_v4_address(name) ||
+    return !host.len || is_v6_address(host) || is_v4_address(name) ||
            is_word(name, BYTES("localhost")) || !strcmp(names, "*") ||
            is_listed(name, bytes_of_text(names));
 }

@@ -256,6 +256,7 @@ void http_request_refuse(struct http_request *r, enum http_error error)
     timer_disarm(&x->http->port.loop->timers, &r->client->timer);
     http_body_arrived(r);
     x->http->port.stats.refused++;
+    r->client->is_slowed |= http_error_row(error)->code == 429;
     choose_id(x);
     asked_note(r);
     if (error == HTTP_ERROR_METHOD)

@@ -42,7 +42,10 @@ static const struct row whole[] = {
     {BYTES(SIGNATURE "\x21\0\0\x05wrong"), PROXY_ITSELF, NULL},
     {BYTES(SIGNATURE "\x21\x31\0\x03"
                      "abc"),
-     PROXY_ITSELF, NULL}, /* of a unix socket */
+     PROXY_ITSELF, NULL},                                           /* of a unix socket */
+    {BYTES(SIGNATURE "\x21\x12\0\x0c" ENDS_4), PROXY_ITSELF, NULL}, /* datagrams */
+    {BYTES(SIGNATURE "\x21\x22\0\x24" ENDS_6), PROXY_ITSELF, NULL},
+    {BYTES(SIGNATURE "\x21\x32\0\0"), PROXY_ITSELF, NULL},
 };
 
 #define WHOLE (sizeof(whole) / sizeof(*whole))
@@ -85,32 +88,29 @@ static void waits_for_the_rest(void **state)
 static void refuses_what_is_none(void **state)
 {
     static const struct bytes bad[] = {
-        BYTES("GET / HTTP/1.1\r\n"),
-        BYTES("\r\n\r\nGET"),
-        BYTES("{"),
-        BYTES("\x16\x03\x01"),
-        BYTES("proxy TCP4 "),
-        BYTES("PROXY\r\n"),
-        BYTES("PROXY \r\n"),
-        BYTES("PROXY TCP5 1.2.3.4 1.2.3.4 1 2\r\n"),
-        BYTES("PROXY TCP4 1.2.3.4 1.2.3.4 1 2\n"),
-        BYTES("PROXY TCP4 1.2.3.4 1.2.3.4 1\r\n"),
-        BYTES("PROXY TCP4 1.2.3.4 1.2.3.4 1 2 \r\n"),
+        BYTES("GET / HTTP/1.1\r\n"), BYTES("\r\n\r\nGET"), BYTES("{"), BYTES("\x16\x03\x01"),
+        BYTES("proxy TCP4 "), BYTES("PROXY\r\n"), BYTES("PROXY \r\n"),
+        BYTES("PROXY TCP5 1.2.3.4 1.2.3.4 1 2\r\n"), BYTES("PROXY TCP4 1.2.3.4 1.2.3.4 1 2\n"),
+        BYTES("PROXY TCP4 1.2.3.4 1.2.3.4 1\r\n"), BYTES("PROXY TCP4 1.2.3.4 1.2.3.4 1 2 \r\n"),
         BYTES("PROXY TCP4  1.2.3.4 1.2.3.4 1 2\r\n"),
         BYTES("PROXY TCP4 1.2.3.4 1.2.3.4 01 2\r\n"),
         BYTES("PROXY TCP4 1.2.3.4 1.2.3.4 65536 2\r\n"),
         BYTES("PROXY TCP4 1.2.3.4 1.2.3.4 1 -2\r\n"),
         BYTES("PROXY TCP4 1.2.3.256 1.2.3.4 1 2\r\n"),
-        BYTES("PROXY TCP4 1.2.3.4 1.2.3 1 2\r\n"),
-        BYTES("PROXY TCP4 ::1 ::1 1 2\r\n"),
+        BYTES("PROXY TCP4 1.2.3.4 1.2.3 1 2\r\n"), BYTES("PROXY TCP4 ::1 ::1 1 2\r\n"),
         BYTES("PROXY TCP6 1.2.3.4 1.2.3.4 1 2\r\n"),
         BYTES("PROXY UNKNOWN 1234567890123456789012345678901234567890123456789012345678901234"
               "567890123456789012345678901234\r\n"), /* 108 bytes */
-        BYTES(SIGNATURE "\x11\x11\0\x0c" ENDS_4),
-        BYTES(SIGNATURE "\x22\x11\0\x0c" ENDS_4),
-        BYTES(SIGNATURE "\x21\x12\0\x0c" ENDS_4),
-        BYTES(SIGNATURE "\x21\x11\0\x0b" ENDS_4),
-        BYTES(SIGNATURE "\x21\x21\0\x23" ENDS_6),
+        BYTES(SIGNATURE "\x11\x11\0\x0c" ENDS_4), BYTES(SIGNATURE "\x22\x11\0\x0c" ENDS_4),
+        BYTES(SIGNATURE "\x21\x13\0\x0c" ENDS_4), BYTES(SIGNATURE "\x21\x41\0\x0c" ENDS_4),
+        BYTES(SIGNATURE "\x21\x01\0\x0c" ENDS_4),
+        /* from nowhere */
+        BYTES("PROXY TCP4 0.0.0.0 1.2.3.4 1 2\r\n"), BYTES("PROXY TCP6 :: ::1 1 2\r\n"),
+        BYTES("PROXY TCP6 ::ffff:0.0.0.0 ::1 1 2\r\n"),
+        BYTES(SIGNATURE "\x21\x11\0\x0c\0\0\0\0\xc0\xa8\x00\x01\x9f\x08\x1f\x40"),
+        BYTES(SIGNATURE "\x21\x21\0\x24\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xfd\0\0\0\0"
+                        "\0\0\0\0\0\0\0\0\0\0\x01\x9f\x08\x1f\x40"),
+        BYTES(SIGNATURE "\x21\x11\0\x0b" ENDS_4), BYTES(SIGNATURE "\x21\x21\0\x23" ENDS_6),
         BYTES(SIGNATURE "\x21\x11\x0f\xf1" ENDS_4), /* longer than any that is taken */
     };
     struct peer_end client;

@@ -385,6 +385,149 @@ static void a_held_client_that_leaves_is_forgotten(void **state)
     fixture_pass(f, 5000);
 }
 
+static void limit_requests(struct fixture *f, unsigned a_second)
+{
+    f->options.limits.connections_max = 200;
+    f->options.limits.of_address.requests = a_second;
+    gmq_reload(f->gmq, &f->options);
+}
+
+static void the_turn_of_a_client_that_leaves_is_the_next_ones(void **state)
+{
+    struct fixture *f = *state;
+    struct client first, gone[20], next;
+
+    only_for_plain_clients();
+    limit_requests(f, 1);
+    first = connect_client(f);
+    say(&first, PUSH("1", "t", ""));
+    expect(&first, PUSHED);
+    for (unsigned i = 0; i < 20; i++) {
+        gone[i] = connect_client(f);
+        say(&gone[i], i % 2 ? "{" : PUSH("2", "t", ""));
+    }
+    fixture_pass(f, 10);
+    for (unsigned i = 0; i < 20; i++)
+        reset(&gone[i]);
+    AWAIT(f, connections(f) == 1);
+    next = connect_client(f);
+    say(&next, PUSH("3", "t", ""));
+    fixture_pass(f, 1000);
+    assert_int_equal(answers(&next), 1);
+    leave(&first);
+    leave(&next);
+}
+
+static unsigned served(struct fixture *f)
+{
+    return (unsigned)(f->gmq->stats.requests - f->gmq->stats.refused);
+}
+
+/* Each second ten that have waited for one give up, and ask again over new connections. */
+static void clients_that_give_up_and_come_again_do_not_starve_another(void **state)
+{
+    struct fixture *f = *state;
+    struct client hasty[10], patient;
+    unsigned before;
+
+    only_for_plain_clients();
+    limit_requests(f, 2);
+    for (unsigned round = 0; round < 20; round++) {
+        for (unsigned i = 0; i < 10; i++) {
+            hasty[i] = connect_client(f);
+            say(&hasty[i], PUSH("1", "t", ""));
+        }
+        if (round == 10) {
+            patient = connect_client(f);
+            say(&patient, PUSH("2", "t", ""));
+        }
+        fixture_pass(f, 1000);
+        for (unsigned i = 0; i < 10; i++)
+            leave(&hasty[i]);
+        fixture_pass(f, 60);
+        if (round == 11)
+            assert_int_equal(answers(&patient), 1);
+    }
+    leave(&patient);
+    before = served(f);
+    AWAIT(f, connections(f) == 0);
+    assert_in_range(served(f) - before, 8, 12); /* 5 s are all that they wait */
+}
+
+static void all_that_wait_have_a_new_rate_at_once(void **state)
+{
+    static const unsigned rates[] = {1000, 0};
+    struct fixture *f = *state;
+
+    only_for_plain_clients();
+    for (unsigned round = 0; round < 2; round++) {
+        struct client c;
+
+        limit_requests(f, 1);
+        c = connect_client(f);
+        say_pushes(&c, 4);
+        fixture_pass(f, 10);
+        assert_int_equal(answers(&c), 1);
+        limit_requests(f, rates[round]);
+        fixture_pass(f, 20);
+        assert_int_equal(answers(&c), 3);
+        leave(&c);
+        fixture_pass(f, 2000);
+    }
+}
+
+static void a_client_that_waits_for_its_turn_is_not_idle(void **state)
+{
+    struct fixture *f = *state;
+    struct client c[6];
+    unsigned answered = 0;
+
+    only_for_plain_clients();
+    f->options.limits.idle_ms = 1500;
+    limit_requests(f, 1);
+    for (unsigned i = 0; i < 6; i++) {
+        c[i] = connect_client(f);
+        say(&c[i], PUSH("1", "t", ""));
+    }
+    fixture_pass(f, 5100);
+    for (unsigned i = 0; i < 6; i++) {
+        answered += answers(&c[i]);
+        leave(&c[i]);
+    }
+    assert_int_equal(answered, 6);
+}
+
+#define NO_TURN                                                                               \
+    "{\"id\":null,\"result\":null,\"error\":\"too_many: the request had no turn within 5 "    \
+    "seconds (limits.requests_per_address, limits.bytes_per_address, or the identity's rate " \
+    "or bytes); nothing was done\"}\n"
+
+/* It may have left. Behind others it waits for a while and is told; where there is a turn it
+ * has it. */
+static void a_client_that_has_ended_its_side_comes_last(void **state)
+{
+    struct fixture *f = *state;
+    struct client ended, c;
+
+    only_for_plain_clients();
+    limit_requests(f, 1);
+    ended = connect_client(f);
+    say_pushes(&ended, 9);
+    end_sending(&ended);
+    fixture_pass(f, 7500);
+    assert_int_equal(answers(&ended), 8);
+    c = connect_client(f);
+    say_pushes(&c, 20);
+    fixture_pass(f, 2000);
+    assert_int_equal(answers(&ended), 0);
+    assert_int_equal(answers(&c), 2);
+    fixture_pass(f, 2900);
+    expect(&ended, NO_TURN);
+    expect_end(&ended);
+    leave(&ended);
+    leave(&c);
+}
+
 static void bytes_over_the_limit_of_an_address_are_read_when_others_are_answered(void **state)
 {
     struct fixture *f = *state;
@@ -723,6 +866,11 @@ int main(void)
         gmq_test(clients_of_an_address_that_wait_share_its_rate),
         gmq_test(only_requests_count_among_those_of_a_second),
         gmq_test(a_held_client_that_leaves_is_forgotten),
+        gmq_test(the_turn_of_a_client_that_leaves_is_the_next_ones),
+        gmq_test(clients_that_give_up_and_come_again_do_not_starve_another),
+        gmq_test(all_that_wait_have_a_new_rate_at_once),
+        gmq_test(a_client_that_waits_for_its_turn_is_not_idle),
+        gmq_test(a_client_that_has_ended_its_side_comes_last),
         gmq_test(bytes_over_the_limit_of_an_address_are_read_when_others_are_answered),
         gmq_test(a_request_has_its_time_to_arrive),
         gmq_test(between_requests_and_in_work_there_is_no_time_to_arrive),

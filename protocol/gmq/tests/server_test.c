@@ -431,6 +431,64 @@ static void clients_of_an_identity_share_its_rate(void **state)
     access_free(access);
 }
 
+/* Nothing was taken in advance at the rate of before. */
+static void a_rate_that_is_raised_helps_clients_that_wait(void **state)
+{
+    static const char *const then[] = {"all all rate=1000\n", "all all\n", "other all\n"};
+    struct fixture *f = *state;
+    struct access *access = access_new();
+    struct client c[4];
+
+    for (unsigned round = 0; round < 3; round++) {
+        know(access, "all all rate=1\nother all\n");
+        become(f, access, "all");
+        for (unsigned i = 0; i < 4; i++) {
+            c[i] = connect_client(f);
+            say(&c[i], PUSH("1", "t", ""));
+        }
+        fixture_pass(f, 10);
+        assert_int_equal(f->gmq->stats.requests, 1 + 4 * round);
+        know(access, then[round]);
+        if (round == 2)
+            become(f, access, "other");
+        port_recheck(f->gmq);
+        fixture_pass(f, 10);
+        assert_int_equal(f->gmq->stats.requests, 4 + 4 * round);
+        for (unsigned i = 0; i < 4; i++)
+            leave(&c[i]);
+        AWAIT(f, connections(f) == 0);
+        fixture_pass(f, 1000);
+    }
+    become(f, NULL, "");
+    access_free(access);
+}
+
+/* Those that wait as one that nobody is any more, and leave. */
+static void an_identity_that_goes_leaves_no_line_behind(void **state)
+{
+    struct fixture *f = *state;
+    struct access *access = access_new();
+    struct client c[3];
+
+    know(access, "all all rate=1\n");
+    become(f, access, "all");
+    for (unsigned i = 0; i < 3; i++) {
+        c[i] = connect_client(f);
+        say(&c[i], PUSH("1", "t", ""));
+    }
+    fixture_pass(f, 10);
+    know(access, "other all\n"); /* and gmq.as is as before */
+    leave(&c[1]);
+    AWAIT(f, connections(f) == 2);
+    port_recheck(f->gmq);
+    fixture_pass(f, 10);
+    expect(&c[2], "{\"id\":1,\"result\":null,\"error\":" MAY_NOT);
+    leave(&c[0]);
+    leave(&c[2]);
+    become(f, NULL, "");
+    access_free(access);
+}
+
 static void an_identity_has_no_more_clients_than_it_may(void **state)
 {
     struct fixture *f = *state;
@@ -514,6 +572,28 @@ static void a_pop_that_waits_ends_with_its_identity(void **state)
     access_free(access);
 }
 
+static void a_pop_that_waits_ends_when_gmq_as_is_another(void **state)
+{
+    struct fixture *f = *state;
+    struct access *access = access_new();
+    struct client a = connect_client(f);
+
+    know(access, "all all\nother all\n");
+    become(f, access, "all");
+    say(&a, POP("\"t\""));
+    AWAIT(f, waiting(f) == 1);
+    port_recheck(f->gmq);
+    fixture_turn(f);
+    assert_int_equal(waiting(f), 1);
+    become(f, access, "");
+    port_recheck(f->gmq);
+    expect(&a, EMPTY);
+    leave(&a);
+    AWAIT(f, connections(f) == 0);
+    become(f, NULL, "");
+    access_free(access);
+}
+
 #define gmq_test(name) cmocka_unit_test_setup_teardown(name, fixture_up, fixture_down)
 
 int main(void)
@@ -540,6 +620,9 @@ int main(void)
         gmq_test(an_identity_has_no_more_clients_than_it_may),
         gmq_test(bytes_over_the_limit_of_an_identity_are_read_later),
         gmq_test(a_pop_that_waits_ends_with_its_identity),
+        gmq_test(a_pop_that_waits_ends_when_gmq_as_is_another),
+        gmq_test(a_rate_that_is_raised_helps_clients_that_wait),
+        gmq_test(an_identity_that_goes_leaves_no_line_behind),
         gmq_test(a_port_for_some_topics_reaches_no_others),
         cmocka_unit_test_setup_teardown(speaks_exactly_like_gmq_when_strict, fixture_up_strict,
                                         fixture_down),

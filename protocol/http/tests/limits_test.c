@@ -333,6 +333,24 @@ static void bytes_in_work_are_bounded_for_an_identity(void **state)
     leave(&b);
 }
 
+static void
+behind_too_many_connections_of_an_identity_nothing_is_read_for_a_second(void **state)
+{
+    struct fixture *f = *state;
+    struct client a = connect_client(f), b = connect_client(f);
+
+    know("shop all connections=1");
+    expect_reply(&a, GET_AS("shop"), OF("200"));
+    expect_reply(&b, GET_AS("shop"), OF("429"));
+    say(&b, GET_AS("mill"));
+    fixture_pass(f, 900);
+    assert_int_equal(stats_of(f)->requests, 2);
+    fixture_pass(f, 100);
+    assert_starts(receive(&b), OF("200"));
+    leave(&a);
+    leave(&b);
+}
+
 /* ---- an identity that goes while its request waits ---- */
 
 static void a_long_poll_ends_with_its_identity(void **state)
@@ -353,6 +371,32 @@ static void a_long_poll_ends_with_its_identity(void **state)
     expect_reply(&gone, POP_AS("shop"), OF("403"));
     leave(&gone);
     leave(&stays);
+}
+
+/* http.as is another one, or none, while the poll waits. */
+static void a_long_poll_ends_when_the_port_gives_its_identity_no_more(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f), of_token = connect_client(f);
+
+    know("shop all");
+    f->options.as = "shop";
+    http_reload(http_port(f->http), &f->options);
+    say(&c, "POST /v1/topics/t/pop?wait_ms=60000 HTTP/1.1\r\nHost: h\r\n\r\n");
+    say(&of_token, POP_AS("shop"));
+    AWAIT(f, queue_stats(f->queue)->waiting == 2);
+    port_recheck(http_port(f->http));
+    fixture_turn(f);
+    assert_int_equal(queue_stats(f->queue)->waiting, 2);
+    f->options.as = "mill";
+    http_reload(http_port(f->http), &f->options);
+    port_recheck(http_port(f->http));
+    assert_starts(receive(&c), OF("200"));
+    assert_has(buf_text(&f->reply), "\"jobs\":[]");
+    fixture_turn(f);
+    assert_int_equal(queue_stats(f->queue)->waiting, 1);
+    leave(&c);
+    leave(&of_token);
 }
 
 /* The answer with the job is on its way already. */
@@ -441,6 +485,8 @@ int main(void)
         WITH_ACCESS(an_identity_has_no_more_connections_than_it_may),
         WITH_ACCESS(bytes_in_work_are_bounded_for_an_identity),
         WITH_ACCESS(a_long_poll_ends_with_its_identity),
+        WITH_ACCESS(a_long_poll_ends_when_the_port_gives_its_identity_no_more),
+        WITH_ACCESS(behind_too_many_connections_of_an_identity_nothing_is_read_for_a_second),
         WITH_ACCESS(no_job_is_handed_to_an_identity_that_is_gone),
         WITH_ACCESS(an_identity_that_expires_gets_nothing_any_more),
         WITH_ACCESS(a_flood_of_wrong_tokens_is_read_slowly),

@@ -130,9 +130,16 @@ static void addresses_and_localhost_are_always_ours(void **state)
     assert_true(is_ours("127.0.0.1:8000", "dueq"));
     assert_true(is_ours("10.0.0.5", "dueq"));
     assert_true(is_ours("[::1]:8000", "dueq"));
+    assert_true(is_ours("[2001:db8::9]", "dueq"));
+    assert_true(is_ours("[::ffff:10.0.0.1]:1", "dueq"));
     assert_true(is_ours("LocalHost:8000", "dueq"));
     assert_false(is_ours("127.0.0.1.evil.example", "dueq"));
     assert_false(is_ours("localhost.evil.example", "dueq"));
+    assert_false(is_ours("[evil.example]", "dueq"));
+    assert_false(is_ours("[10.0.0.1]", "dueq"));
+    assert_false(is_ours("[::1", "dueq"));
+    assert_false(is_ours("[::1].evil.example", "dueq"));
+    assert_false(is_ours("[]:8000", "dueq"));
 }
 
 static void who_says_no_name_is_no_browser(void **state)
