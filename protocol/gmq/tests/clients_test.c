@@ -528,6 +528,32 @@ static void a_client_that_has_ended_its_side_comes_last(void **state)
     leave(&c);
 }
 
+/* Its five seconds begin with its end, however long it has waited. */
+static void a_client_that_ends_its_side_while_it_waits_is_told(void **state)
+{
+    struct fixture *f = *state;
+    struct client others[12], ended;
+
+    only_for_plain_clients();
+    limit_requests(f, 1);
+    for (unsigned i = 0; i < 12; i++) {
+        others[i] = connect_client(f);
+        say(&others[i], PUSH("1", "t", ""));
+    }
+    ended = connect_client(f);
+    say(&ended, PUSH("2", "t", ""));
+    fixture_pass(f, 4000);
+    end_sending(&ended);
+    fixture_pass(f, 4500);
+    expect_silence(&ended);
+    fixture_pass(f, 1000);
+    expect(&ended, NO_TURN);
+    expect_end(&ended);
+    leave(&ended);
+    for (unsigned i = 0; i < 12; i++)
+        leave(&others[i]);
+}
+
 static void bytes_over_the_limit_of_an_address_are_read_when_others_are_answered(void **state)
 {
     struct fixture *f = *state;
@@ -871,6 +897,7 @@ int main(void)
         gmq_test(all_that_wait_have_a_new_rate_at_once),
         gmq_test(a_client_that_waits_for_its_turn_is_not_idle),
         gmq_test(a_client_that_has_ended_its_side_comes_last),
+        gmq_test(a_client_that_ends_its_side_while_it_waits_is_told),
         gmq_test(bytes_over_the_limit_of_an_address_are_read_when_others_are_answered),
         gmq_test(a_request_has_its_time_to_arrive),
         gmq_test(between_requests_and_in_work_there_is_no_time_to_arrive),
