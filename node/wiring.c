@@ -180,7 +180,7 @@ static unsigned connections_max(const struct conf *conf)
     unsigned ports = 0;
 
     for (unsigned i = 0; i < CONF_PORTS; i++)
-        ports += conf->listen[i].kind != ADDRESS_OFF && wiring_is_for_clients(i);
+        ports += conf->listen[i].kind != ADDRESS_OFF && conf_port_is_for_clients(i);
     return wiring_connections_max(conf->limits.connections, descriptors_allowed(),
                                   ports ? ports : 1);
 }
@@ -405,36 +405,28 @@ void wiring_store_tls_load(struct redis_tls *tls, const struct conf *conf)
     redis_tls_load(tls, &texts, conf->store.tls.server_name);
 }
 
-static void set_tls(const struct wiring_ports *from, unsigned which, struct port *port)
+/* What all ports of the network have, whatever their dialect. */
+static void set_common(const struct wiring_ports *from, unsigned which, struct port *port)
 {
-    if (which != WIRING_SOCKET)
-        port_set_tls(port, from->tls, (enum tls_mode)from->conf->port_tls[which],
-                     from->conf->limits.request_ms);
-}
+    const struct conf *conf = from->conf;
 
-static void set_proxies(const struct wiring_ports *from, unsigned which, struct port *port)
-{
-    if (which != WIRING_SOCKET)
-        port_set_proxies(port, bytes_of_text(from->conf->proxies[which]));
+    if (which == WIRING_SOCKET)
+        return;
+    port_set_tls(port, from->tls, (enum tls_mode)conf->port_tls[which],
+                 conf->limits.request_ms);
+    port_set_proxies(port, bytes_of_text(conf->proxies[which]));
 }
 
 struct port *wiring_port_open(const struct wiring_ports *from, unsigned which, int fd)
 {
     struct port *port = open_port(from, which, fd);
 
-    set_tls(from, which, port);
-    set_proxies(from, which, port);
+    set_common(from, which, port);
     return port;
 }
 
 void wiring_port_reload(const struct wiring_ports *from, unsigned which, struct port *port)
 {
     reload_port(from, which, port);
-    set_tls(from, which, port);
-    set_proxies(from, which, port);
-}
-
-bool wiring_is_for_clients(unsigned which)
-{
-    return which < CONF_PORTS && conf_port_is_for_clients((enum conf_port)which);
+    set_common(from, which, port);
 }

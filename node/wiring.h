@@ -74,7 +74,4 @@ struct port *wiring_port_open(const struct wiring_ports *from, unsigned which, i
 /* The configuration has changed. */
 void wiring_port_reload(const struct wiring_ports *from, unsigned which, struct port *port);
 
-/* Is the port one for clients? */
-bool wiring_is_for_clients(unsigned which);
-
 #endif
