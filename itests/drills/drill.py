@@ -88,8 +88,8 @@ def parse():
     parser.add_argument("--json", action="store_true", help="the result on standard output")
     parser.add_argument("--safe", action="store_true",
                         help="clients speak TLS, and have tokens and certificates, nodes speak TLS with "
-                        "each other, and take no others; rows that are about those who cannot are "
-                        "left out")
+                        "each other and with Redis, and take no others; rows that are about those "
+                        "who cannot are left out")
     parser.add_argument("--list", action="store_true", help="the rows there are")
     parser.add_argument("--rehearse", action="store_true",
                         help="faults, load and judge alone: all nodes are standalone, on one Redis")

@@ -35,13 +35,22 @@ class Certificates:
 
     def store(self, redis):
         """Settings of a node whose store.redis that is; it shows the client's certificate."""
-        return {"store.redis": redis, "store.tls.ca": self.ca,
-                "store.tls.certificate": self.client, "store.tls.key": self.client_key}
+        return {"store.redis": redis, **self.store_tls}
+
+    @property
+    def store_tls(self):
+        return {"store.tls.ca": self.ca, "store.tls.certificate": self.client,
+                "store.tls.key": self.client_key}
 
     def redis_conf(self):
         """Words of redis.conf, but for the ports: it speaks TLS with all, and asks for theirs."""
         return {"tls-cert-file": self.redis, "tls-key-file": self.redis_key,
                 "tls-ca-cert-file": self.ca, "tls-replication": "yes", "tls-cluster": "yes"}
+
+    def redis_client(self):
+        """Words of redis-py, for a client of such a Redis."""
+        return {"ssl": True, "ssl_ca_certs": str(self.ca), "ssl_certfile": str(self.client),
+                "ssl_keyfile": str(self.client_key)}
 
     def context(self, certificate=None, key=None):
         """A client's, that trusts this authority, and shows a certificate."""
@@ -117,7 +126,7 @@ commonName = supplied
 
     def _yesterday(self):
         """The environment of a program for which it is."""
-        self.directory.mkdir(exist_ok=True)
+        self.directory.mkdir(parents=True, exist_ok=True)
         offset = self.directory / "offset"
         offset.write_text(str(-DAY_S))
         return {"LD_PRELOAD": str(wallclock_library()), "DUEQ_WALLCLOCK": str(offset)}

@@ -81,17 +81,17 @@ class Sentinel(Restartable):
         """The answer to a command; None when there is none."""
         try:
             with self.host.entered() if self.host else nullcontext():
-                with redis.Redis(self.ip, self.port, password=self._password, socket_timeout=2,
-                                 decode_responses=True, **self._tls_words()) as client:
+                with self.client(socket_timeout=2) as client:
                     return client.execute_command(*words)
         except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError,
                 redis.exceptions.ResponseError, socket.error):
             return None
 
-    def _tls_words(self):
-        return {"ssl": True, "ssl_ca_certs": str(self._tls.ca),
-                "ssl_certfile": str(self._tls.client),
-                "ssl_keyfile": str(self._tls.client_key)} if self._tls else {}
+    def client(self, **options):
+        """It connects with its first command: on the Sentinel's host, or on one that reaches it."""
+        words = self._tls.redis_client() if self._tls else {}
+        return redis.Redis(self.ip, self.port, password=self._password, decode_responses=True,
+                           **words, **options)
 
     def master_address(self):
         """(ip, port) as it would tell a client; None when it does not."""

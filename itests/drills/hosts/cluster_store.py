@@ -1,5 +1,6 @@
 """A Redis Cluster as the Redis of a drill: three masters, a replica each, each on its own host."""
 
+from drills.hosts import safety
 from harness.redis_cluster import BUCKETS, RedisCluster, slot_of
 from harness.wait import wait_until
 
@@ -14,7 +15,8 @@ class ClusterStore:
         assert not env, "whose clock would it be?"
         self.hosts = [network.add_host(f"redis{number}") for number in range(2 * MASTERS)]
         self.redis = RedisCluster(directory, MASTERS, hosts=self.hosts,
-                                  node_timeout_ms=NODE_TIMEOUT_MS, **plan.options)
+                                  node_timeout_ms=NODE_TIMEOUT_MS, tls=safety.certificates(),
+                                  **plan.options)
 
     @property
     def address(self):

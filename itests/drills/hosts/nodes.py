@@ -97,7 +97,7 @@ class HostNode(Journaled, Node):
         own = {"node.id": host.name, "gmq.listen": f"{host.address}:{GMQ_PORT}",
                "http.listen": f"{host.address}:{HTTP_PORT}"}
         if safety.current():
-            own.update(safety.current().settings)
+            own.update(safety.current().settings_at(host.address))
         self.manner = safety.manner()  # of the driver, as its client
         super().__init__(directory, {**own, **(settings or {})}, env)
         self.gmq_port, self.http_port = GMQ_PORT, HTTP_PORT
@@ -136,7 +136,9 @@ class HostNode(Journaled, Node):
                              headers=self.manner.headers)
 
     def url(self, path=""):
-        return f"{self.manner.scheme}://{self.host.address}:{HTTP_PORT}{path}"
+        """For operators: where the node has a port for them, it is that."""
+        where = self.settings.get("admin.listen", f"{self.host.address}:{HTTP_PORT}")
+        return f"{self.manner.scheme}://{where}{path}"
 
     def json(self, path):
         """What it answers; None when it does not."""

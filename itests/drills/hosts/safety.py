@@ -1,7 +1,10 @@
 """Safety on, everywhere: nodes take only TLS, tokens and certificates from their clients, only TLS
-from each other, and no lease that could be guessed; and all clients have what that takes. For
-./dev drill --safe, and for one row of the tests. What nodes are to know of it is in
-`Safety.settings`, what clients do is a Manner: another kind of safety is switched on there.
+from each other, and no lease that could be guessed; and all clients have what that takes. Each Redis
+and Sentinel speaks nothing but TLS at its port, with those who show a certificate; the judge has their
+unix sockets. The driver asks nodes at their operators' port. For ./dev drill --safe, and for some tests.
+
+What nodes are to know of it is in `Safety.settings_at`, what clients do is a Manner, and what Redis is
+started with is `certificates`: another kind of safety is switched on there.
 
 The switch is one for the process: a drill's rows, clients and nodes are made in many places, and
 none of them is about this. Row 32 is, and gives its clients manners of its own.
@@ -21,6 +24,7 @@ from pathlib import Path
 from harness.certificates import Certificates
 from harness.network import SUBNET, VIP, VIP6
 
+ADMIN_PORT = 8001
 HOSTS = 60  # whose addresses the certificate has
 NAMES = ",".join([*(f"IP:{SUBNET}.{number}" for number in range(1, HOSTS)), f"IP:{VIP}", f"IP:{VIP6}"])
 
@@ -85,6 +89,11 @@ def current():
     return _current
 
 
+def certificates():
+    """Those that every Redis is to speak TLS with; None: plain."""
+    return _current.certificates if _current else None
+
+
 def manner():
     """Of all clients."""
     return _current.manner if _current else PLAIN
@@ -104,14 +113,25 @@ class Safety:
     """An authority, a certificate for all nodes, another one and an identity for all clients."""
 
     def __init__(self, directory):
-        certificates = Certificates(directory, names=NAMES, is_of_yesterday=True)  # row 17
-        token_file, identities = directory / "token", directory / "identities"
-        write_secret(identities, f"drill all token={write_token(token_file)}\n")
-        self.manner = Manner(certificates.ca, token_file,
-                             (certificates.client, certificates.client_key))
-        self.settings = {**certificates.settings(http="required", gmq="required"),
-                         "tls.client_ca": certificates.ca, "access.file": identities, "gmq.as": "drill",
-                         "ha.peer.tls": "required", "queue.lease_check": "require"}
+        self.certificates = Certificates(directory, names=NAMES, is_of_yesterday=True)  # row 17
+        token_file = directory / "token"
+        self.manner = Manner(self.certificates.ca, token_file,
+                             (self.certificates.client, self.certificates.client_key))
+        self._settings = {
+            **self.certificates.settings(http="required", gmq="required", admin="required"),
+            **self.certificates.store_tls, "tls.client_ca": self.certificates.ca,
+            **self._identify(directory / "identities", write_token(token_file)),
+            "ha.peer.tls": "required", "queue.lease_check": "require"}
+
+    @staticmethod
+    def _identify(path, digest):
+        """Where nodes learn who has that token, and whom gmq's clients act as, who have none."""
+        write_secret(path, f"drill all token={digest}\n")
+        return {"access.file": path, "gmq.as": "drill"}
+
+    def settings_at(self, address):
+        """Of a node there."""
+        return {**self._settings, "admin.listen": f"{address}:{ADMIN_PORT}"}
 
 
 def write_token(path):

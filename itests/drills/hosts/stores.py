@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import redis
 
+from drills.hosts import safety
 from drills.hosts.relay import Relay
 from harness.build import slowsync_library
 from harness.redis_server import TcpRedis
@@ -61,7 +62,8 @@ class Store:
         self.directory.mkdir()
         if plan.has_disk:
             _run("mount", "-t", "tmpfs", "-o", f"size={ROOMY}", "dueq-drill", self.directory)
-        self.server = TcpRedis(self.directory, host, env, **plan.options,
+        self._tls = safety.certificates()
+        self.server = TcpRedis(self.directory, host, env, self._tls, **plan.options,
                                **{"protected-mode": "no"})
         self.relay = None
         if plan.has_relay:
@@ -69,7 +71,11 @@ class Store:
 
     @property
     def address(self):
-        return f"{self.server.ip}:{RELAY_PORT if self.relay else self.server.port}"
+        return f"{'rediss://' if self._tls else ''}{self.server.ip}:{self._port}"
+
+    @property
+    def _port(self):
+        return RELAY_PORT if self.relay else self.server.port
 
     @property
     def masters(self):
@@ -99,7 +105,8 @@ class Store:
     def answers_in_ms(self):
         """By the nodes' way to it: the quickest of three."""
         with self.hosts[0].entered():
-            client = redis.Redis(*self.address.split(":"), socket_timeout=20)
+            client = redis.Redis(self.server.ip, self._port, socket_timeout=20,
+                                 **(self._tls.redis_client() if self._tls else {}))
             client.ping()  # connects it there
 
         def took_ms():
@@ -138,8 +145,8 @@ class WatchedStore:
         sentinels = [network.add_host(f"sn{number}") for number in (1, 2, 3)]
         self.watched = SentinelSet(directory, hosts=self.hosts, sentinel_hosts=sentinels,
                                    failover_timeout_ms=FAILOVER_MS,
-                                   down_after_ms=DOWN_AFTER_MS, **plan.options,
-                                   **{"protected-mode": "no"})
+                                   down_after_ms=DOWN_AFTER_MS, tls=safety.certificates(),
+                                   **plan.options, **{"protected-mode": "no"})
         self._asked = []
 
     @property
@@ -165,7 +172,7 @@ class WatchedStore:
     def _ask_sentinels(self):
         for each in self.watched.sentinels:
             with each.host.entered():
-                self._asked.append(redis.Redis(each.ip, each.port, decode_responses=True))
+                self._asked.append(each.client())
                 self._asked[-1].ping()  # connects it there
 
     def failover_by_hand(self):
