@@ -1,8 +1,14 @@
 #include "node/store/redis/wire/address.h"
 
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #define SOCKET_PATH_MAX 107 /* of sockaddr_un; hiredis would cut it off without a word */
 
@@ -131,4 +137,51 @@ void redis_address_print(const struct redis_address *address, char text[REDIS_AD
     else
         snprintf(text, REDIS_ADDRESS_CHARS, is_v6 ? "[%s]:%d" : "%s:%d", address->host,
                  address->port);
+}
+
+union any_address {
+    struct sockaddr any;
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+    struct sockaddr_un un;
+};
+
+/* Returns the length of the address; 0: it is none. */
+static socklen_t read_address(const struct redis_address *from, union any_address *to)
+{
+    memset(to, 0, sizeof(*to));
+    if (from->port == 0) {
+        if (strlen(from->host) >= sizeof(to->un.sun_path))
+            return 0;
+        to->un.sun_family = AF_UNIX;
+        memcpy(to->un.sun_path, from->host, strlen(from->host));
+        return sizeof(to->un);
+    }
+    if (inet_pton(AF_INET, from->host, &to->in.sin_addr) == 1) {
+        to->in.sin_family = AF_INET;
+        to->in.sin_port = htons((uint16_t)from->port);
+        return sizeof(to->in);
+    }
+    to->in6.sin6_family = AF_INET6;
+    to->in6.sin6_port = htons((uint16_t)from->port);
+    return inet_pton(AF_INET6, from->host, &to->in6.sin6_addr) == 1 ? sizeof(to->in6) : 0;
+}
+
+int redis_address_connect(const struct redis_address *address)
+{
+    union any_address to;
+    socklen_t len = read_address(address, &to);
+    int fd, error;
+
+    if (len == 0) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    fd = socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || connect(fd, &to.any, len) == 0 || errno == EINPROGRESS)
+        return fd;
+    error = errno;
+    close(fd);
+    errno = error;
+    return -1;
 }

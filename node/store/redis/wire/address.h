@@ -1,4 +1,4 @@
-/* Where Redis is. */
+/* Where Redis is, and the way there. */
 #ifndef DUEQ_NODE_STORE_REDIS_ADDRESS_H
 #define DUEQ_NODE_STORE_REDIS_ADDRESS_H
 
@@ -32,5 +32,9 @@ bool redis_address_equal(const struct redis_address *a, const struct redis_addre
 
 /* In the form that is parsed, with its port. "" where the host is "". */
 void redis_address_print(const struct redis_address *address, char text[REDIS_ADDRESS_CHARS]);
+
+/* Begins to connect, to a path or a numeric address. The socket, which does not block and is
+ * the caller's; -1: errno says why not. */
+int redis_address_connect(const struct redis_address *address);
 
 #endif

@@ -1,6 +1,5 @@
 #include "node/store/redis/wire/conn.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
@@ -12,119 +11,12 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "node/store/redis/wire/address.h"
 #include "node/store/redis/wire/error.h"
 #include "node/store/redis/wire/reply.h"
 #include "node/store/redis/wire/tls.h"
-
-static struct redis_call *call_of(struct list *link)
-{
-    return CONTAINER_OF(link, struct redis_call, link);
-}
-
-void redis_flight_init(struct redis_flight *f, int64_t timeout_ms)
-{
-    list_init(&f->calls);
-    f->timeout_ms = timeout_ms;
-}
-
-bool redis_flight_is_empty(const struct redis_flight *f)
-{
-    return list_is_empty(&f->calls);
-}
-
-void redis_flight_add(struct redis_flight *f, struct redis_call *call, int64_t now_mono_ms)
-{
-    call->sent_mono_ms = now_mono_ms;
-    call->deadline_mono_ms = now_mono_ms + f->timeout_ms;
-    call->is_late = false;
-    list_append(&f->calls, &call->link);
-}
-
-struct redis_call *redis_flight_take(struct redis_flight *f)
-{
-    assert(!redis_flight_is_empty(f));
-    return call_of(list_pop(&f->calls));
-}
-
-/* When the oldest call was sent. Only while one is in flight. */
-static int64_t redis_flight_since(const struct redis_flight *f)
-{
-    assert(!redis_flight_is_empty(f));
-    return CONTAINER_OF(f->calls.next, struct redis_call, link)->sent_mono_ms;
-}
-
-int64_t redis_flight_left_ms(struct redis_flight *f, int64_t now_mono_ms)
-{
-    struct redis_call *oldest;
-
-    assert(!redis_flight_is_empty(f));
-    oldest = call_of(list_first(&f->calls));
-    if (oldest->deadline_mono_ms <= now_mono_ms && !oldest->is_late) {
-        oldest->is_late = true;
-        oldest->deadline_mono_ms = now_mono_ms + f->timeout_ms / 4;
-    }
-    return oldest->deadline_mono_ms - now_mono_ms;
-}
-
-void redis_flight_fail(struct redis_flight *f)
-{
-    struct list lost, *link;
-
-    list_init(&lost);
-    list_append_all(&lost, &f->calls);
-    while ((link = list_pop(&lost)))
-        call_of(link)->on_reply(call_of(link), NULL);
-}
-
-/* ---- a command ---- */
-
-#define LINE_BYTES 23 /* a mark, twenty digits, the end */
-
-static char *put(char *at, const char *bytes, size_t len)
-{
-    memcpy(at, bytes, len);
-    return at + len;
-}
-
-static unsigned count_digits(size_t number)
-{
-    unsigned count = 1;
-
-    while ((number /= 10))
-        count++;
-    return count;
-}
-
-static char *put_line(char *at, char mark, size_t number)
-{
-    char *end = at + 1 + count_digits(number), *digit = end;
-
-    *at = mark;
-    do
-        *--digit = (char)('0' + number % 10);
-    while ((number /= 10));
-    return put(end, "\r\n", 2);
-}
-
-void redis_command_write(struct buf *out, int argc, const char *const *argv, const size_t *lens)
-{
-    size_t room = LINE_BYTES;
-    char *at;
-
-    for (int i = 0; i < argc; i++)
-        room += LINE_BYTES + lens[i] + 2;
-    at = put_line(buf_reserve(out, room), '*', (size_t)argc);
-    for (int i = 0; i < argc; i++) {
-        at = put_line(at, '$', lens[i]);
-        at = put(at, argv[i], lens[i]);
-        at = put(at, "\r\n", 2);
-    }
-    out->len = (size_t)(at - out->at);
-}
 
 /* ---- its end ---- */
 
@@ -509,54 +401,6 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
         take_connection(c);
 }
 
-union any_address {
-    struct sockaddr any;
-    struct sockaddr_in in;
-    struct sockaddr_in6 in6;
-    struct sockaddr_un un;
-};
-
-/* Returns the length of the address; 0: it is none. */
-static socklen_t read_address(const struct redis_address *from, union any_address *to)
-{
-    memset(to, 0, sizeof(*to));
-    if (from->port == 0) {
-        if (strlen(from->host) >= sizeof(to->un.sun_path))
-            return 0;
-        to->un.sun_family = AF_UNIX;
-        memcpy(to->un.sun_path, from->host, strlen(from->host));
-        return sizeof(to->un);
-    }
-    if (inet_pton(AF_INET, from->host, &to->in.sin_addr) == 1) {
-        to->in.sin_family = AF_INET;
-        to->in.sin_port = htons((uint16_t)from->port);
-        return sizeof(to->in);
-    }
-    to->in6.sin6_family = AF_INET6;
-    to->in6.sin6_port = htons((uint16_t)from->port);
-    return inet_pton(AF_INET6, from->host, &to->in6.sin6_addr) == 1 ? sizeof(to->in6) : 0;
-}
-
-/* The socket; -1: errno says why not. */
-static int begin_connect(const struct redis_address *address)
-{
-    union any_address to;
-    socklen_t len = read_address(address, &to);
-    int fd, error;
-
-    if (len == 0) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    fd = socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || connect(fd, &to.any, len) == 0 || errno == EINPROGRESS)
-        return fd;
-    error = errno;
-    close(fd);
-    errno = error;
-    return -1;
-}
-
 static void make_events(struct redis_conn *c)
 {
     struct event_base *base = c->loop->base;
@@ -579,7 +423,7 @@ void redis_conn_open(struct redis_conn *c, const struct redis_address *address,
     c->is_connected = c->is_listening = c->is_subscribed = c->is_silent = c->is_late = false;
     c->is_full = false;
     c->may_want_tls = !c->login.tls && address->port != 0;
-    c->fd = begin_connect(address);
+    c->fd = redis_address_connect(address);
     if (c->fd < 0) {
         lose(c, strerror(errno));
         return;

@@ -2,10 +2,10 @@
  * connects again). It speaks TLS where that is wanted (tls.h), sends the password, and has a
  * deadline for each call.
  *
- * Answers come in the order of the calls, so a call that is not answered in time (and a quarter
- * more) ends the connection: later answers could not be matched any more. So does an answer
- * that nobody asked for. An idle connection is proved by PING, unless it is subscribed: twice
- * in silence_ms, where silence is to be told.
+ * Answers come in the order of the calls (flight.h), so a call that is not answered in time
+ * (and a quarter more) ends the connection: later answers could not be matched any more. So
+ * does an answer that nobody asked for. An idle connection is proved by PING, unless it is
+ * subscribed: twice in silence_ms, where silence is to be told.
  *
  * hiredis only parses the answers (redisReader): its own asynchronous connection ends the
  * process by an assertion where an answer comes that nobody asked for.
@@ -21,57 +21,9 @@
 
 #include "base/buf.h"
 #include "base/bytes.h"
-#include "base/list.h"
 #include "base/loop.h"
 #include "node/store/redis/wire/address.h"
-
-/* A command as Redis reads it: "*<count>\r\n", then "$<length>\r\n<bytes>\r\n" each. Pure.
- *
- * hiredis can do that too, but grows a string of its own for every command and looks at its
- * room five times an argument: 1.1 us for a push, against 0.15 here.
- */
-
-/* Appends the command to `out`. */
-void redis_command_write(struct buf *out, int argc, const char *const *argv,
-                         const size_t *lens);
-
-/* The calls of one connection that Redis has not answered, and their deadlines.
- *
- * Answers come in the order of the calls, and all have the same time: the oldest call has the
- * first deadline, and one timer is enough for all of them. A call may have been written late,
- * because the node itself stood still; so a call whose time is over gets a quarter more, once.
- */
-
-struct redisReply;
-
-/* The caller embeds it. From on_reply on it is the caller's again. */
-struct redis_call {
-    /* Once: with the reply, valid for the duration of the callback, or with NULL when the
-     * connection was lost (the command may have been carried out). */
-    void (*on_reply)(struct redis_call *call, const struct redisReply *reply);
-    struct list link;
-    int64_t sent_mono_ms;
-    int64_t deadline_mono_ms;
-    bool is_late; /* the deadline has been moved once */
-};
-
-struct redis_flight {
-    struct list calls; /* oldest first */
-    int64_t timeout_ms;
-};
-
-void redis_flight_init(struct redis_flight *f, int64_t timeout_ms);
-bool redis_flight_is_empty(const struct redis_flight *f);
-void redis_flight_add(struct redis_flight *f, struct redis_call *call, int64_t now_mono_ms);
-
-/* The oldest call, whose answer has come: it is in flight no more. */
-struct redis_call *redis_flight_take(struct redis_flight *f);
-
-/* How long to wait for the next answer; 0 or less: no longer. Not for an empty flight. */
-int64_t redis_flight_left_ms(struct redis_flight *f, int64_t now_mono_ms);
-
-/* The connection is lost: all calls get NULL. */
-void redis_flight_fail(struct redis_flight *f);
+#include "node/store/redis/wire/flight.h"
 
 struct event;
 struct redisReader;
