@@ -91,7 +91,7 @@ LIBRARIES = {
     "zookeeper/**": ["ha/coord/zk_*"],
     "yaml.h": ["conf/yaml*"],
     "jansson.h": ["protocol/**", "node/ctl/**"],
-    "curl/**": ["node/ctl/request.c"],
+    "curl/**": ["node/ctl/client.c"],
     "sys/capability.h": ["node/capabilities.c", "node/tests/capabilities_test.c"],
     "libmnl/**": ["ha/vip/link.c", "ha/vip/tests/*"],
     "cmocka.h": TEST_FILES,

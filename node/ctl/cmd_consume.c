@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdio.h>
 
+#include "node/ctl/client.h"
 #include "node/ctl/request.h"
 #include "node/ctl/commands.h"
 #include "node/ctl/output.h"

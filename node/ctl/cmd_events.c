@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "node/ctl/client.h"
 #include "node/ctl/request.h"
 #include "node/ctl/cmd_nodes.h"
 #include "node/ctl/commands.h"

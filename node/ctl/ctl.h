@@ -5,7 +5,8 @@
  *   cmd_*.c       commands that are alike; a header where other commands need some of that
  *   options.c     option tables: parsing; commands.c prints the same tables
  *   completion.c  scripts for shells, and the words of the tables that the scripts ask for
- *   request.c     HTTP, through libcurl: a request of the API, its answer, what went wrong
+ *   client.c      HTTP, through libcurl: the way to the node, and the token
+ *   request.c     a request of the API, its answer, what went wrong
  *   output.c      what commands show alike: jobs, topics, JSON, errors, progress
  *   input.c       lines that are read, and Ctrl-C
  *   times.c, text.c, table.c    words and columns, pure

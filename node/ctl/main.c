@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "node/ctl/request.h"
+#include "node/ctl/client.h"
 #include "node/ctl/commands.h"
 #include "node/ctl/input.h"
 #include "node/ctl/output.h"

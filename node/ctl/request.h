@@ -12,29 +12,6 @@
 #include "node/ctl/options.h"
 #include "node/ctl/output.h"
 
-/* HTTP, one request at a time, on a connection that is kept. libcurl does the work: it tries
- * all addresses of a name, speaks TLS to a node or to a proxy in front of one, and says how far
- * a request got.
- *
- * A request that changes something is sent once: it is never repeated behind the caller's back,
- * and from its first byte on a missing answer means "it may have happened".
- */
-
-struct client;
-
-/* `url`: http, https or nothing in front, a path perhaps, no query; or "unix:" and the path of
- * a node's socket. NULL: it is no such URL. */
-struct client *client_new(const char *url);
-void client_free(struct client *client);
-
-/* Does a node listen at this socket, and let us in? */
-bool client_can_connect(const char *path);
-
-/* The node's URL for messages: without a password. */
-const char *client_where(const struct client *client);
-bool client_is_socket(const struct client *client);
-bool client_is_secure(const struct client *client); /* https */
-
 struct request {
     const char *method;
     struct buf path;
