@@ -12,13 +12,14 @@ import subprocess
 
 import pytest
 
+from harness.canned import reply
 from harness.dueqctl import DONE, REFUSED, UNREACHABLE, Dueqctl
 from harness.http_api import HttpApi
 from harness.http_raw import RawHttp
 from harness.node import Node
 from harness.ports import free_port
 from harness.refused import said_by
-from harness.wait import wait_until
+from harness.wait import PATIENCE_S, wait_until
 
 
 @pytest.fixture(name="admin")
@@ -95,6 +96,32 @@ def test_dueqctl_finds_the_socket_of_a_node_that_was_started_here(make_node, tmp
     (here / "dueq-data").chmod(0o777)  # whose socket that is, others decide
     Dueqctl()("status")
     assert node.metrics()['dueq_requests_total{protocol="socket"}'] == before
+
+
+def test_a_command_opens_one_connection_to_the_socket_it_finds(make_node, tmp_path, monkeypatch):
+    node = make_node({"node.data_dir": tmp_path / "dueq-data"}).start()
+    accepted = 'dueq_connections_accepted_total{protocol="socket"}'
+    monkeypatch.chdir(tmp_path)
+    before = node.metrics().get(accepted, 0)
+    Dueqctl().ok("push", "t", "--lines", stdin=b"a\nb\n")
+    Dueqctl().ok("topics")
+    assert node.metrics()[accepted] == before + 2
+
+
+def test_a_command_does_not_change_over_to_another_node(tmp_path, monkeypatch):
+    (tmp_path / "dueq-data").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.settimeout(PATIENCE_S)
+        listener.bind("dueq-data/admin.sock")
+        listener.listen()
+        with Dueqctl().start("cancel", "t", "1", "2") as ctl:
+            connection = listener.accept()[0]
+            with connection:
+                assert connection.recv(65536).startswith(b"DELETE ")
+                listener.close()
+                connection.sendall(reply(b"204 No Content"))
+            ctl.wait_for("2: no connection to unix:dueq-data/admin.sock", "err")
 
 
 def test_a_socket_left_behind_by_a_killed_node_is_replaced(make_node):

@@ -15,9 +15,10 @@
 
 struct client {
     CURL *curl;
-    char *base;               /* the URL that requests go to, without a slash at its end */
-    char *where;              /* the same without user and password, or "unix:/path" */
-    char *socket;             /* the path of the node's socket, which is used; NULL: TCP */
+    char *base;                /* the URL that requests go to, without a slash at its end */
+    char *where;               /* the same without user and password, or "unix:/path" */
+    char *socket;              /* the path of the node's socket, which is used; NULL: TCP */
+    const char *const *others; /* URLs to try where no node listens, and NULL; NULL: none */
     struct buf authorization; /* the header with the token; empty: not read, or there is none */
 };
 
@@ -90,19 +91,17 @@ static bool read_socket(struct client *client, const char *text)
     return true;
 }
 
-/* One that nobody listens at was left by a node that is gone. */
-bool client_can_connect(const char *path)
+static bool read_place(struct client *client, const char *url)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    bool can;
+    return read_socket(client, url) || read_url(client, url);
+}
 
-    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-    can = fd >= 0 && (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ||
-                      errno == EAGAIN); /* a queue that is full */
-    if (fd >= 0)
-        close(fd);
-    return can;
+static void forget_place(struct client *client)
+{
+    free(client->base);
+    free(client->where);
+    free(client->socket);
+    client->base = client->where = client->socket = NULL;
 }
 
 struct client *client_new(const char *url)
@@ -112,10 +111,18 @@ struct client *client_new(const char *url)
     if (curl_global_init(CURL_GLOBAL_DEFAULT))
         abort();
     client->curl = must(curl_easy_init());
-    if (!read_socket(client, url) && !read_url(client, url)) {
+    if (!read_place(client, url)) {
         client_free(client);
         return NULL;
     }
+    return client;
+}
+
+struct client *client_new_nearest(const char *const *urls)
+{
+    struct client *client = client_new(*urls);
+
+    client->others = urls + 1;
     return client;
 }
 
@@ -125,9 +132,7 @@ void client_free(struct client *client)
         return;
     curl_easy_cleanup(client->curl);
     curl_global_cleanup();
-    free(client->base);
-    free(client->where);
-    free(client->socket);
+    forget_place(client);
     if (client->authorization.at)
         explicit_bzero(client->authorization.at, client->authorization.room);
     buf_fini(&client->authorization);
@@ -273,7 +278,7 @@ static void conclude(CURL *curl, CURLcode result, struct transfer *t)
     t->retry_after_s = retry_after;
 }
 
-void client_run(const struct ctl *ctl, struct transfer *t)
+static CURLcode run(const struct ctl *ctl, struct transfer *t)
 {
     struct curl_slist *headers = NULL;
     struct buf url = BUF_INIT;
@@ -287,9 +292,30 @@ void client_run(const struct ctl *ctl, struct transfer *t)
         must(curl_slist_append(headers, buf_text(&ctl->client->authorization)));
     set_up(ctl, t, buf_text(&url), headers);
     result = curl_easy_perform(ctl->client->curl);
-    conclude(ctl->client->curl, result, t);
     curl_slist_free_all(headers);
     buf_fini(&url);
+    return result;
+}
+
+/* As long as no node was found: looks elsewhere. */
+static bool go_on(struct client *client)
+{
+    if (!client->others || !*client->others)
+        return false;
+    forget_place(client);
+    return read_place(client, *client->others++);
+}
+
+void client_run(const struct ctl *ctl, struct transfer *t)
+{
+    CURLcode result;
+
+    do
+        result = run(ctl, t);
+    while (result == CURLE_COULDNT_CONNECT && go_on(ctl->client));
+    if (t->is_sent)
+        ctl->client->others = NULL;
+    conclude(ctl->client->curl, result, t);
 }
 
 /* ---- the token ---- */

@@ -21,8 +21,9 @@ struct client;
 struct client *client_new(const char *url);
 void client_free(struct client *client);
 
-/* Does a node listen at this socket, and let us in? */
-bool client_can_connect(const char *path);
+/* The first of these good URLs at which a node listens and lets us in; the first request finds
+ * out. Ends with NULL; borrowed. */
+struct client *client_new_nearest(const char *const *urls);
 
 /* The node's URL for messages: without a password. */
 const char *client_where(const struct client *client);

@@ -68,8 +68,8 @@ static const char *option_or(const struct option_value *option, const char *vari
  * container, and under systemd. */
 #define HERE "dueq-data"
 
-static const char *const sockets[] = {HERE "/admin.sock", "/var/lib/dueq/admin.sock",
-                                      "/var/lib/dueq/" HERE "/admin.sock"};
+static const char *const urls[] = {"unix:" HERE "/admin.sock", "unix:/var/lib/dueq/admin.sock",
+                                   "unix:/var/lib/dueq/" HERE "/admin.sock", DEFAULT_URL, NULL};
 
 /* Somebody else's directory of that name could have a socket that waits for our token. */
 static bool is_ours(const char *directory)
@@ -81,14 +81,9 @@ static bool is_ours(const char *directory)
 }
 
 /* The node of this machine: its socket, where we may use one; else its HTTP. */
-static const char *nearest_node(char *room, size_t size)
+static struct client *nearest_node(void)
 {
-    for (size_t i = 0; i < sizeof(sockets) / sizeof(*sockets); i++)
-        if ((*sockets[i] == '/' || is_ours(HERE)) && client_can_connect(sockets[i])) {
-            snprintf(room, size, "unix:%s", sockets[i]);
-            return room;
-        }
-    return DEFAULT_URL;
+    return client_new_nearest(is_ours(HERE) ? urls : urls + 1);
 }
 
 /* A malformed URL is not shown: it may hold a password all the same. */
@@ -96,12 +91,11 @@ static enum ctl_exit find_node(struct ctl *ctl, const struct arguments *argument
 {
     const struct option_value *option = &arguments->common[COMMON_URL];
     const char *url = option_or(option, "DUEQ_URL");
-    char room[64];
 
     ctl->tls = (struct ctl_tls){.ca = option_or(&arguments->common[COMMON_CA], "DUEQ_CA"),
                                 .cert = option_or(&arguments->common[COMMON_CERT], "DUEQ_CERT"),
                                 .key = option_or(&arguments->common[COMMON_KEY], "DUEQ_KEY")};
-    ctl->client = client_new(url ? url : nearest_node(room, sizeof(room)));
+    ctl->client = url ? client_new(url) : nearest_node();
     return ctl->client ? CTL_DONE
                        : ctl_misused("the address in %s is no http URL such as " DEFAULT_URL
                                      ", and not unix: with the path of a node's socket",
