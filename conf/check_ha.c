@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/network.h"
+
 #define SECRET_MIN 16
 
 static bool has_others(const struct conf_draft *d)
@@ -95,9 +97,15 @@ static bool is_everywhere(const struct conf_address *address)
     return check_is_everywhere(address, AF_INET) || check_is_everywhere(address, AF_INET6);
 }
 
+/* Of names only localhost is known to be. */
 static bool is_loopback(const char *host)
 {
-    return !strncmp(host, "127.", 4) || !strcmp(host, "::1") || !strcmp(host, "localhost");
+    struct networks loopback;
+    struct in6_addr address;
+
+    return !strcmp(host, "localhost") ||
+           (networks_read(BYTES("127.0.0.0/8,::1"), &loopback) &&
+            address_read(bytes_of_text(host), &address) && networks_have(&loopback, &address));
 }
 
 /* "host:port,[host]:port": are all hosts loopback, and so the whole cluster on this machine? */

@@ -112,8 +112,12 @@ static void refuses_what_does_not_fit(void **state)
 
 static void a_loopback_address_is_for_a_cluster_on_one_machine(void **state)
 {
-    static const char *const elsewhere[] = {"z:1", "10.0.0.2:1", "127.0.0.1:1,[fd00::1]:1",
-                                            "[::1]:1,localhost.example:1", "127:1"};
+    static const char *const elsewhere[] = {"z:1",
+                                            "127.example.com:1",
+                                            "10.0.0.2:1",
+                                            "127.0.0.1:1,[fd00::1]:1",
+                                            "[::1]:1,localhost.example:1",
+                                            "127:1"};
     char servers[64];
     const char *sets[] = {"ha.peer.listen=127.0.0.1:1", servers, NULL, NULL};
 
@@ -126,7 +130,7 @@ static void a_loopback_address_is_for_a_cluster_on_one_machine(void **state)
     sets[2] = "ha.advertise=a";
     conf_free(fixture_load_well(GOOD, sets));
     sets[2] = NULL;
-    strcpy(servers, "ha.zookeeper=127.0.0.1:1,[::1]:2,localhost:3");
+    strcpy(servers, "ha.zookeeper=127.0.0.1:1,127.9.9.9:1,[::1]:2,localhost:3");
     conf_free(fixture_load_well(GOOD, sets));
 }
 
