@@ -291,7 +291,7 @@ static void on_term(int number, short what, void *arg)
 static void warn_of_everybody(const struct worker *w)
 {
     for (unsigned i = 0; i < w->port_count; i++)
-        if (w->which[i] != WIRING_SOCKET && !listen_is_local(w->ports[i]->listener.fd))
+        if (!listen_is_local(w->ports[i]->listener.fd))
             LOG_WARN("app",
                      "%s.listen is open to other machines, and there are no identities "
                      "(access.file): whoever reaches it may push, take and read all jobs",
@@ -301,14 +301,14 @@ static void warn_of_everybody(const struct worker *w)
 /* Clients of a port whose identity is unknown may do nothing: the operator wants to know. */
 static void warn_of_nobody(const struct worker *w)
 {
-    for (unsigned i = 0; i < w->port_count; i++) {
-        const char *as = w->which[i] == WIRING_SOCKET ? "" : w->conf->as[w->which[i]];
+    for (unsigned i = 0; i < CONF_PORTS; i++) {
+        const char *as = w->conf->as[i];
 
-        if (w->which[i] != PORT_GMQ && !*as)
-            continue; /* its clients have tokens */
+        if (w->options->port_fds[i] < 0 || (i != PORT_GMQ && !*as))
+            continue; /* off, or its clients have tokens */
         if (!access_of_name(w->access, bytes_of_text(as), clock_wall_ms()))
             LOG_WARN("app", "%s.as: %s%s%s: requests without a token are refused",
-                     conf_port_word(w->which[i]), *as ? "access.file has no identity " : "",
+                     conf_port_word(i), *as ? "access.file has no identity " : "",
                      *as ? as : "no identity is given", *as ? ", or it has expired" : "");
     }
 }
