@@ -268,14 +268,13 @@ static void warn(const json_t *page)
 
 /* nodes: who is in the cluster, who leads, and who could. */
 
-/* Two tables: in cluster mode with the nodes that scan. */
-static const struct table_column columns[] = {
-    {"NODE", false},    {"ROLE", false}, {"PRIORITY", true}, {"STORE", false},
-    {"VERSION", false}, {"HTTP", false}, {"GMQ", false},     {"NOTES", false},
-};
-static const struct table_column columns_of_shared[] = {
-    {"NODE", false},    {"ROLE", false}, {"SCANS", false}, {"PRIORITY", true}, {"STORE", false},
-    {"VERSION", false}, {"HTTP", false}, {"GMQ", false},   {"NOTES", false},
+enum { NODE, ROLE, SCANS, PRIORITY, STORE, VERSION, HTTP, GMQ, ADMIN, NOTES, COLUMNS };
+
+static const struct table_column columns[COLUMNS] = {
+    [NODE] = {"NODE", false},        [ROLE] = {"ROLE", false},   [SCANS] = {"SCANS", false},
+    [PRIORITY] = {"PRIORITY", true}, [STORE] = {"STORE", false}, [VERSION] = {"VERSION", false},
+    [HTTP] = {"HTTP", false},        [GMQ] = {"GMQ", false},     [ADMIN] = {"ADMIN", false},
+    [NOTES] = {"NOTES", false},
 };
 
 static bool is_true(const json_t *node, const char *name)
@@ -293,6 +292,27 @@ static const char *role_of(const json_t *page, const json_t *node)
     if (bytes_equal(output_text(node, "name"), output_text(page, "leader")))
         return "leader";
     return is_true(node, "here") ? "standby" : "away";
+}
+
+/* Most nodes have no port for operators. */
+static bool has_admin_ports(const json_t *page)
+{
+    const json_t *node;
+    size_t i;
+
+    json_array_foreach(json_object_get(page, "nodes"), i, node)
+    {
+        if (output_text(node, "admin").len)
+            return true;
+    }
+    return false;
+}
+
+static bool has_column(const json_t *page, unsigned column)
+{
+    return column == SCANS   ? cluster_is_shared(page)
+           : column == ADMIN ? has_admin_ports(page)
+                             : true;
 }
 
 static void add_note(struct buf *notes, const char *note)
@@ -335,13 +355,15 @@ static void add_row(struct table *table, const json_t *page, const json_t *node)
 
     table_add(table, output_text(node, "name"));
     table_add_text(table, role_of(page, node));
-    if (cluster_is_shared(page))
+    if (has_column(page, SCANS))
         table_add_text(table, is_true(node, "scanning") ? "yes" : is_here ? "no" : "-");
     table_add_number(table, output_number(node, "priority", 0));
     table_add_text(table, !is_known ? "-" : is_true(node, "store_up") ? "up" : "down");
     table_add(table, output_text(node, "version"));
     table_add(table, output_text(node, "http"));
     table_add(table, output_text(node, "gmq"));
+    if (has_column(page, ADMIN))
+        table_add(table, output_text(node, "admin"));
     add_notes(table, page, node);
 }
 
@@ -358,22 +380,17 @@ static void print_view(const json_t *page)
            output_number(sharing, "own_shares", 0), output_number(sharing, "shares", 0));
 }
 
-static void init_table(const struct ctl *ctl, const json_t *page, struct table *table)
-{
-    if (cluster_is_shared(page))
-        table_init(table, columns_of_shared,
-                   sizeof(columns_of_shared) / sizeof(columns_of_shared[0]), ctl->is_terminal);
-    else
-        table_init(table, columns, sizeof(columns) / sizeof(columns[0]), ctl->is_terminal);
-}
-
 static void print_nodes(const struct ctl *ctl, const json_t *page)
 {
+    struct table_column shown[COLUMNS];
     const json_t *node;
     struct table table;
-    size_t i;
+    size_t count = 0, i;
 
-    init_table(ctl, page, &table);
+    for (unsigned column = 0; column < COLUMNS; column++)
+        if (has_column(page, column))
+            shown[count++] = columns[column];
+    table_init(&table, shown, count, ctl->is_terminal);
     json_array_foreach(json_object_get(page, "nodes"), i, node)
     {
         add_row(&table, page, node);
@@ -440,7 +457,8 @@ const struct command nodes_command = {
     .summary = "list the nodes of the cluster, and who leads",
     .text = "As the node that is asked sees them. A node that is away is a member that is not\n"
             "here: 'dueqctl forget' removes one that will not come back. SCANS: in cluster\n"
-            "mode, the node moves what is due in its share of the topics.\n",
+            "mode, the node moves what is due in its share of the topics. ADMIN: where a\n"
+            "node has a port for operators (admin.listen).\n",
     .run = run_nodes,
 };
 

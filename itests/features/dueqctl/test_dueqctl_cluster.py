@@ -21,7 +21,7 @@ ACCEPTED = reply(b"202 Accepted", b'{"status":"accepted"}')
 def node_row(name, **more):
     return {"name": name, "here": True, "member": True, "store_up": True, "priority": 50,
             "fenced": False, "no_failover": False, "version": "1.0.0", "http": None, "gmq": f"{name}:9503",
-            "peer": f"{name}:9504", **more}
+            "admin": None, "peer": f"{name}:9504", **more}
 
 
 def page(**more):
@@ -111,6 +111,18 @@ def test_nodes_as_a_table_and_as_json():
     assert done.json() == {"mode": "standby", "leader": "a", "leader_epoch": 7, "paused": False, "wanted": None,
                            "wanted_at_ms": None, "refused": None, "session": "connected",
                            "nodes": page()["nodes"]}
+
+
+def test_ports_for_operators_are_shown_where_there_are_some():
+    def table_of(b):
+        done, _, _ = ask(answer(page(nodes=[node_row("a"), node_row("b", admin=b, fenced=True)])),
+                         "nodes")
+        return [line.split() for line in done.text.splitlines()]
+
+    assert "ADMIN" not in table_of(None)[0]
+    heading, a, b = table_of("b:8001")
+    assert heading[-3:] == ["GMQ", "ADMIN", "NOTES"]
+    assert a[-1] == "a:9503" and b[-3:] == ["b:9503", "b:8001", "fenced"]
 
 
 def shared_page(**more):
