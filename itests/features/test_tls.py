@@ -92,6 +92,17 @@ def test_gmq_clients_speak_either_where_that_is_optional(make_node, certificates
     assert node.metrics()['dueq_tls_handshakes_total{protocol="gmq"}'] == 1
 
 
+def test_a_full_gmq_port_closes_without_a_word_and_counts(make_node, certificates):
+    node = make_node({**certificates.settings(gmq="required"), "limits.connections": 1}).start()
+    with PythonClient(node.gmq_port, certificates.context()) as client:
+        client.push("t", "1", "body")
+        with RawClient(node.gmq_port) as late:
+            assert late.is_closed_by_server()
+    metrics = node.metrics()
+    assert metrics['dueq_connections_rejected_total{protocol="gmq"}'] == 1
+    assert metrics['dueq_tls_handshakes_failed_total{protocol="gmq"}'] == 0
+
+
 def test_clients_that_speak_plain_are_told(secure):
     with RawHttp(secure.http_port) as raw:
         raw.request("POST", "/v1/topics/t/jobs", body=b"x" * MIB)  # all of it is heard out
