@@ -214,6 +214,7 @@ static void another_node_at_its_address_proves_nothing(void **state)
     strcpy(hello.node, "nc");
     hello.incarnation = 2;
     hand_say(fd, &hello);
+    assert_false(hand_hear(f->loop, fd, &hello)); /* nor does it get a proof */
     AWAIT(f->loop, is_back_to_waiting(f));
     assert_int_equal(f->notes.deaths, 0);
     close(fd);

@@ -14,6 +14,7 @@
 
 #include "ha/peer/tests/peer_fixture.h"
 #include "ha/peer/link.h"
+#include "ha/peer/listener.h"
 
 struct fixture {
     struct loop *loop;
@@ -314,6 +315,33 @@ static void a_crowd_of_strangers_keeps_nobody_out(void **state)
         close(strangers[i]);
 }
 
+/* As many as there is room for, whom no clock sends away. */
+static void of_too_many_strangers_only_the_oldest_goes(void **state)
+{
+    struct fixture *f = *state;
+    struct peers port = {0};
+    struct peer_self self = peer_self_of(f->loop, &port, "nb");
+    char address[PEER_ADDR_MAX + 1], byte;
+    struct peer_server *server;
+    struct peer_message last;
+    int strangers[17];
+
+    self.handshake_ms = 3600000;
+    server = peer_server_new(&self, peer_listen(address));
+    for (int i = 0; i < 17; i++)
+        strangers[i] = hand_dial(address);
+    assert_true(hand_join(f->loop, strangers[16], "nc", 3, SECRET, &last)); /* and is none */
+    assert_int_equal(recv(strangers[0], &byte, 1, 0), 0);
+    strangers[0] = hand_dial(address); /* in its room */
+    hand_say_text(strangers[0], "beat\n");
+    assert_true(is_refused(f, strangers[0]));
+    for (int i = 1; i < 16; i++)
+        assert_int_equal(recv(strangers[i], &byte, 1, 0), -1);
+    for (int i = 0; i < 17; i++)
+        close(strangers[i]);
+    peer_server_free(server);
+}
+
 /* More than there is room for, one after the other. */
 static void who_went_leaves_its_room_to_others(void **state)
 {
@@ -399,6 +427,7 @@ int main(void)
         ON_FIXTURE(what_is_no_message_ends_the_connection),
         ON_FIXTURE(a_hello_in_pieces_is_a_hello),
         ON_FIXTURE(a_crowd_of_strangers_keeps_nobody_out),
+        ON_FIXTURE(of_too_many_strangers_only_the_oldest_goes),
         ON_FIXTURE(who_went_leaves_its_room_to_others),
         ON_FIXTURE(who_does_not_read_is_cut_off),
         ON_FIXTURE(who_says_nothing_is_sent_away),
