@@ -120,7 +120,7 @@ static void narrow(const struct pair *p)
 /* The answer to that has to wait, for a record is half with the kernel. */
 static void new_keys_may_be_asked_for_before_a_reply_is_read(void **state)
 {
-    static char much[1 << 20];
+    static char much[1 << 17];
     struct fixture *f = *state;
     struct pair p;
 
@@ -172,7 +172,7 @@ static void who_asks_for_them_from_time_to_time_is_not(void **state)
 
     join(&p, f);
     open_pair(&p);
-    for (unsigned i = 0; i < 100; i++) {
+    for (unsigned i = 0; i < 40; i++) {
         assert_int_equal(SSL_key_update(tls_peer_library(p.peer), SSL_KEY_UPDATE_REQUESTED), 1);
         echo(&p, "x");
         pass(f, 10000);
