@@ -26,27 +26,30 @@ static void die(const char *what)
 
 /* ---- ports ---- */
 
-/* That is free now. Below the range of outgoing connections: a client that keeps trying to
- * connect to a port in that range is connected to itself sooner or later. */
-static int find_port(void)
+/* A port that is free, and stays so until the claim is closed: a socket that is bound and does
+ * not listen keeps everybody out but Redis, which says SO_REUSEADDR as this one does. Below the
+ * range of outgoing connections: a client that keeps trying to connect to a port in that range
+ * is connected to itself sooner or later. */
+static int claim_port(int *claim)
 {
     for (;;) {
         int port = 10000 + (int)arc4random_uniform(20000);
         struct sockaddr_in at = {.sin_family = AF_INET,
-                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                 .sin_addr.s_addr = htonl(INADDR_ANY),
                                  .sin_port = htons((uint16_t)port)};
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        bool is_free = bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0;
 
-        close(fd);
-        if (is_free)
+        *claim = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (bind(*claim, (struct sockaddr *)&at, sizeof(at)) == 0) {
+            setsockopt(*claim, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int)); /* now only */
             return port;
+        }
+        close(*claim);
     }
 }
 
 void redis_fixture_listen(struct redis_fixture *f)
 {
-    f->port = find_port();
+    f->port = claim_port(&f->claims[0]);
     redis_fixture_command(f, "CONFIG SET port %d", f->port);
 }
 
@@ -183,8 +186,8 @@ struct redis_fixture *redis_fixture_new_of_cluster(const char *const *args)
     struct redis_fixture *f = fixture_new();
 
     f->args = args;
-    f->port = find_port();
-    f->bus_port = find_port();
+    f->port = claim_port(&f->claims[0]);
+    f->bus_port = claim_port(&f->claims[1]);
     redis_fixture_start(f);
     return f;
 }
@@ -214,6 +217,8 @@ void redis_fixture_free(struct redis_fixture *f)
     snprintf(command, sizeof(command), "rm -rf -- '%s'", f->dir);
     if (system(command) != 0)
         fprintf(stderr, "redis fixture: %s stays behind\n", f->dir);
+    for (unsigned i = 0; i < 2 && f->claims[i]; i++)
+        close(f->claims[i]);
     free(f);
 }
 

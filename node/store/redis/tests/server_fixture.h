@@ -18,6 +18,7 @@ struct redis_fixture {
     bool is_sentinel;
     int port;         /* of this machine; 0: only the socket */
     int bus_port;     /* so; 0: it is no node of a Redis Cluster */
+    int claims[2];    /* sockets that keep others from the ports; 0: none */
     char address[96]; /* for redis_store_options */
     const char *const *args;
     pid_t pid;
