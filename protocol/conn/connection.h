@@ -145,7 +145,7 @@ struct connection {
     bool is_undecided; /* its first byte, which has not come, says whether it speaks TLS */
     int64_t refused_mono_ms; /* since then, for it spoke plain where that is no use; else 0 */
     struct tls_session *tls; /* NULL: it does not */
-    unsigned crumbs;         /* reads in a row that brought next to nothing of a request */
+    unsigned crumbs;         /* reads that brought little of a request, see read.c */
     int64_t rest_mono_ms;    /* because of these nothing is read until then; 0: it is read */
     const char *reason;      /* of the end */
     char *peer;              /* peer.c's */

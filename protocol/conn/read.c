@@ -1,8 +1,12 @@
 /* Input: offered as it comes; unused bytes are kept in front of the next ones.
  *
  * A client that sends a request in crumbs has each of them cost as much as a request. Behind a
- * number of them the connection rests for a moment, in which more of them come together; who is
- * only slow loses nothing by that.
+ * number of them the connection rests for a moment, in which more of them come together. From
+ * then on a crumb is followed by a rest, until large reads have made up for the crumbs or the
+ * request is complete. A client that is only slow loses no more than the last rest.
+ *
+ * Connections that began to rest together go on one after the other: a hundred of them in one
+ * turn of the loop would hold all others up.
  *
  * A paused connection reads nothing, but notices the client's end all the same: else it would
  * learn of the end from a reply that fails, or never. libevent's EV_CLOSED is made for this,
@@ -22,9 +26,10 @@
 #include "protocol/conn/private.h"
 
 #define TLS_KEPT_BYTES 17408 /* of a record that is not complete: more than any takes */
-#define CRUMB_BYTES    64
-#define CRUMBS_MAX     32
-#define REST_MS        50
+#define CRUMB_BYTES    512   /* a read that brings less of a request is a crumb */
+#define CRUMBS_MAX     32    /* then the connection rests */
+#define REST_MIN_MS    50
+#define REST_SPREAD_MS 50 /* more, at most */
 
 #define HANGUPS_PER_TURN 64 /* then the rest of the loop has its turn */
 
@@ -227,16 +232,29 @@ static bool is_within_request(const struct connection *c)
            (c->kind->is_busy && c->kind->is_busy(c));
 }
 
+/* Each CRUMB_BYTES of a read make up for a crumb. So the few bytes that come together in a rest
+ * do not earn their sender as many crumbs as at first. */
+static unsigned crumbs_with(const struct connection *c, size_t len)
+{
+    size_t made_up = len / CRUMB_BYTES;
+
+    if (!is_within_request(c))
+        return 0;
+    if (made_up == 0)
+        return c->crumbs < CRUMBS_MAX ? c->crumbs + 1 : CRUMBS_MAX;
+    return made_up < c->crumbs ? c->crumbs - (unsigned)made_up : 0;
+}
+
 static void note_crumb(struct connection *c, size_t len)
 {
-    bool is_crumb = len < CRUMB_BYTES && is_within_request(c);
+    int64_t rest_ms = REST_MIN_MS + (int64_t)(c->number % REST_SPREAD_MS);
 
-    c->crumbs = is_crumb ? c->crumbs + 1 : 0;
+    c->crumbs = crumbs_with(c, len);
     if (c->crumbs < CRUMBS_MAX)
         return;
-    c->rest_mono_ms = connection_now(c) + REST_MS;
+    c->rest_mono_ms = connection_now(c) + rest_ms;
     event_del(c->readable);
-    connection_arm_sooner(c, REST_MS);
+    connection_arm_sooner(c, rest_ms);
 }
 
 int64_t connection_rest(struct connection *c)

@@ -7,6 +7,9 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include "protocol/access/access.h"
 #include "protocol/http/server.h"
@@ -186,31 +189,113 @@ static void a_chunked_body_is_bounded_as_it_grows(void **state)
     leave(&c);
 }
 
+/* How much of its request the client's connection has read. */
+static size_t read_of(const struct fixture *f, const struct client *c)
+{
+    struct sockaddr_in own = {.sin_port = 0};
+    socklen_t len = sizeof(own);
+
+    assert_int_equal(getsockname(c->fd, (struct sockaddr *)&own, &len), 0);
+    LIST_EACH (link, &http_port(f->http)->clients) {
+        struct connection *it = &CONTAINER_OF(link, struct port_client, link)->connection;
+
+        if (it->end.port == own.sin_port)
+            return stream_len(&it->input);
+    }
+    fail_msg("it is not connected");
+    return 0;
+}
+
+/* Says so much of a header; was something read within a few turns? */
+static bool reads_more(struct fixture *f, struct client *c, size_t len)
+{
+    static const char header[] = {[0 ... 4095] = 'x'};
+    size_t before = read_of(f, c);
+
+    assert_true(len <= sizeof(header));
+    say_bytes(c, bytes_of(header, len));
+    for (unsigned turn = 0; turn < 3; turn++)
+        fixture_turn(f);
+    return read_of(f, c) > before;
+}
+
+static void begin_request(struct fixture *f, struct client *c)
+{
+    int on = 1;
+
+    assert_int_equal(setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), 0);
+    say(c, "GET /v1/topics HTTP/1.1\r\nHost: h\r\nX: ");
+    AWAIT(f, read_of(f, c) > 0);
+}
+
+static void send_crumbs_until_it_rests(struct fixture *f, struct client *c)
+{
+    unsigned reads = 0;
+
+    begin_request(f, c);
+    while (reads_more(f, c, 1))
+        reads++;
+    assert_in_range(reads, 20, 40);
+}
+
+/* Until its rest is over; how much more was read then. */
+static size_t end_its_rest(struct fixture *f, const struct client *c)
+{
+    size_t before = read_of(f, c);
+
+    for (unsigned ms = 0; ms < 100 && read_of(f, c) == before; ms++)
+        fixture_pass(f, 1);
+    return read_of(f, c) - before;
+}
+
 static void a_request_in_crumbs_is_read_now_and_then(void **state)
 {
     struct fixture *f = *state;
     struct client c = connect_client(f);
-    unsigned inputs = 0;
 
-    say(&c, "GET /v1/topics HTTP/1.1\r\nHost: h\r\nX: ");
-    for (unsigned i = 0; i < 400; i++) {
-        size_t before = stream_len(
-            &CONTAINER_OF(list_first(&http_port(f->http)->clients), struct port_client, link)
-                 ->connection.input);
-
-        say(&c, "x");
-        for (unsigned turn = 0; turn < 3; turn++)
-            fixture_turn(f);
-        inputs += stream_len(&CONTAINER_OF(list_first(&http_port(f->http)->clients),
-                                           struct port_client, link)
-                                  ->connection.input) > before;
-        if (i % 100 == 99)
-            fixture_pass(f, 100);
+    send_crumbs_until_it_rests(f, &c);
+    assert_int_equal(end_its_rest(f, &c), 1);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_false(reads_more(f, &c, 200)); /* too little to earn it other crumbs */
+        assert_int_equal(end_its_rest(f, &c), 200);
     }
-    assert_in_range(inputs, 20, 160);
     expect_reply(&c, "\r\n\r\n", OF("200"));
     expect_reply(&c, GET_TOPICS, OF("200")); /* it is read as ever */
     leave(&c);
+}
+
+static void much_of_a_request_makes_up_for_crumbs(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    send_crumbs_until_it_rests(f, &c);
+    assert_false(reads_more(f, &c, 4096));
+    assert_int_equal(end_its_rest(f, &c), 4097);
+    for (unsigned i = 0; i < 4; i++)
+        assert_true(reads_more(f, &c, 1));
+    leave(&c);
+}
+
+static void those_who_rest_together_go_on_one_after_the_other(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f), other = connect_client(f);
+    size_t before;
+
+    begin_request(f, &c);
+    begin_request(f, &other);
+    do {
+        before = read_of(f, &c);
+        say(&c, "x");
+    } while (reads_more(f, &other, 1));
+    assert_int_equal(read_of(f, &c), before); /* it rests, too */
+    assert_int_equal(read_of(f, &other), before);
+    while (read_of(f, &c) + read_of(f, &other) == 2 * before)
+        fixture_pass(f, 1);
+    assert_true(read_of(f, &c) == before || read_of(f, &other) == before);
+    leave(&c);
+    leave(&other);
 }
 
 /* ---- of an identity ---- */
@@ -481,6 +566,8 @@ int main(void)
         TEST(bytes_in_work_are_bounded_for_an_address),
         TEST(a_chunked_body_is_bounded_as_it_grows),
         TEST(a_request_in_crumbs_is_read_now_and_then),
+        TEST(much_of_a_request_makes_up_for_crumbs),
+        TEST(those_who_rest_together_go_on_one_after_the_other),
         WITH_ACCESS(a_rate_is_of_all_connections_of_an_identity),
         WITH_ACCESS(an_identity_has_no_more_connections_than_it_may),
         WITH_ACCESS(bytes_in_work_are_bounded_for_an_identity),
