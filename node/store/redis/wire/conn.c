@@ -64,6 +64,7 @@ void redis_conn_close(struct redis_conn *c)
     c->is_connected = false;
     forget_written(c);
     forget(&c->said);
+    c->said_first = c->read_next = NULL;
     if (!c->is_reading)
         forget_input(c);
 }
@@ -114,6 +115,14 @@ static bool take_push(struct redis_conn *c, const redisReply *reply)
     return true;
 }
 
+/* Redis reads what was written last: what has been said since can be written. */
+static void write_more(struct redis_conn *c)
+{
+    c->read_next = NULL;
+    if (c->said.len > 0)
+        turn_end_ask(&c->end_of_turn, c->loop);
+}
+
 /* An answer nobody has asked for, or no message where messages come, shows that the two sides
  * are out of step: no later answer can be believed. */
 static void take_reply(struct redis_conn *c, const redisReply *reply)
@@ -136,6 +145,8 @@ static void take_reply(struct redis_conn *c, const redisReply *reply)
         return;
     }
     call = redis_flight_take(&c->flight);
+    if (call == c->read_next)
+        write_more(c);
     call->on_reply(call, reply);
 }
 
@@ -280,13 +291,16 @@ static void flush(struct redis_conn *c)
     }
 }
 
-/* All that a turn says, in as few records as it takes. */
+/* All that has been said, in as few records as it takes. */
 static void encrypt(struct redis_conn *c)
 {
-    if (!c->session || c->said.len == 0 || redis_tls_state(c->session) != REDIS_TLS_OPEN)
+    if (!c->session || c->said.len == 0 || redis_tls_state(c->session) != REDIS_TLS_OPEN ||
+        c->read_next)
         return;
     redis_tls_write(c->session, buf_bytes(&c->said));
     forget(&c->said);
+    c->read_next = c->said_first;
+    c->said_first = NULL;
     if (redis_tls_state(c->session) == REDIS_TLS_ENDED)
         refuse(c, redis_tls_why(c->session));
 }
@@ -312,6 +326,8 @@ void redis_conn_send(struct redis_conn *c, struct redis_call *call, int argc,
                      const char *const *argv, const size_t *lens)
 {
     redis_flight_add(&c->flight, call, timers_now(&c->loop->timers));
+    if (c->session && !c->said_first)
+        c->said_first = call;
     send_command(c, argc, argv, lens);
 }
 

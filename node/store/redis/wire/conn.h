@@ -10,7 +10,10 @@
  * hiredis only parses the answers (redisReader): its own asynchronous connection ends the
  * process by an assertion where an answer comes that nobody asked for.
  *
- * Commands sent in one turn of the loop are written at its end, all at once.
+ * Commands sent in one turn of the loop are written at its end, all at once. Encrypted ones
+ * wait, too, until Redis has begun to answer those written before: of a TLS connection Redis
+ * reads one record a turn of its own, however many have come, and with appendfsync always each
+ * turn takes an fsync. So what comes meanwhile is one record, and shares one.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_CONN_H
 #define DUEQ_NODE_STORE_REDIS_CONN_H
@@ -79,7 +82,9 @@ struct redis_conn {
     struct redis_replies *replies;
     struct redis_tls_session *session; /* NULL: not encrypted, or not connected */
     struct buf said;                   /* with a session: what `out` has not yet, encrypted */
-    struct buf out;                    /* from `written` on it is still to be written */
+    struct redis_call *said_first; /* the first of the calls in `said`; NULL: there is none */
+    struct redis_call *read_next;  /* until it is answered, `said` waits; NULL: it does not */
+    struct buf out;                /* from `written` on it is still to be written */
     size_t written;
 
     /* Reset by redis_conn_open(): */

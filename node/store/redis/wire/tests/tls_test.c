@@ -27,6 +27,7 @@
 #define TIMEOUT_MS  (PATIENCE_S * 1000)
 #define DAY_S       86400
 #define LARGE_BYTES (3 << 20) /* more than the kernel takes */
+#define PING        "*1\r\n$4\r\nPING\r\n"
 
 static struct pem authority, redis_pem, client_pem, other_authority, other_pem, late_pem,
     ending_pem;
@@ -76,6 +77,7 @@ struct fixture {
     int fd; /* Redis's end of the connection; -1: none yet */
     SSL *ssl;
     struct buf heard;  /* by Redis, decrypted */
+    unsigned records;  /* with what it has heard */
     unsigned new_keys; /* of ours, heard by Redis */
 };
 
@@ -218,8 +220,10 @@ static void hear(struct fixture *f)
     size_t len = 0;
 
     ERR_clear_error();
-    while (SSL_read_ex(f->ssl, bytes, sizeof(bytes), &len) == 1)
+    while (SSL_read_ex(f->ssl, bytes, sizeof(bytes), &len) == 1) { /* one record, at most */
         buf_add(&f->heard, bytes, len);
+        f->records++;
+    }
     ERR_clear_error();
 }
 
@@ -270,6 +274,25 @@ static void send_words(struct fixture *f, const char *word, size_t len)
     size_t lens[] = {4, len};
 
     redis_conn_send(&f->conn, &f->call, 2, argv, lens);
+}
+
+struct ping {
+    struct redis_call call;
+    bool is_answered;
+};
+
+static void on_pong(struct redis_call *call, const redisReply *reply)
+{
+    CONTAINER_OF(call, struct ping, call)->is_answered = reply != NULL;
+}
+
+static void send_ping(struct fixture *f, struct ping *ping)
+{
+    const char *argv[] = {"PING"};
+    size_t lens[] = {4};
+
+    *ping = (struct ping){.call.on_reply = on_pong};
+    redis_conn_send(&f->conn, &ping->call, 1, argv, lens);
 }
 
 /* ---- whom it takes for Redis ---- */
@@ -692,27 +715,51 @@ static void what_is_large_goes_both_ways(void **state)
     buf_fini(&said);
 }
 
-/* The socket takes no more when the second one comes, and nothing else wakes the connection. */
+/* The socket takes no more when the last one comes, and nothing else wakes the connection. */
 static void a_command_behind_a_large_one_is_sent(void **state)
 {
     struct fixture *f = *state;
     static char large[8 * LARGE_BYTES];
-    static struct redis_call second;
-    const char *argv[] = {"PING"};
-    size_t lens[] = {4};
+    struct ping first, last;
+    size_t n;
 
     memset(large, 'x', sizeof(large));
-    second.on_reply = on_reply;
     open_conn(f);
+    send_ping(f, &first);
     send_words(f, large, sizeof(large));
     event_base_loop(f->loop->base, EVLOOP_NONBLOCK);
+    assert_int_equal(SSL_write_ex(f->ssl, "+PONG\r\n", 7, &n), 1);
+    while (!first.is_answered)
+        event_base_loop(f->loop->base, EVLOOP_NONBLOCK);
     assert_true(f->conn.is_full);
-    redis_conn_send(&f->conn, &second, 1, argv, lens);
-    while (f->heard.len < 14 + 11 + sizeof(large) + 2 + 14)
+    send_ping(f, &last);
+    while (f->heard.len < 14 + 14 + 11 + sizeof(large) + 2 + 14)
         turn(f);
-    assert_memory_equal(f->heard.at + f->heard.len - 14, "*1\r\n$4\r\nPING\r\n", 14);
+    assert_memory_equal(f->heard.at + f->heard.len - 14, PING, 14);
     redis_flight_take(&f->conn.flight);
     redis_flight_take(&f->conn.flight);
+}
+
+/* It reads a record a turn, and with appendfsync always each turn takes an fsync. */
+static void what_comes_while_redis_works_is_one_record(void **state)
+{
+    struct fixture *f = *state;
+    struct ping pings[5];
+
+    open_conn(f);
+    send_ping(f, &pings[0]);
+    send_ping(f, &pings[1]);
+    run_until_heard(f, PING PING);
+    for (unsigned i = 2; i < 5; i++) {
+        send_ping(f, &pings[i]);
+        turn(f);
+    }
+    assert_int_equal(f->records, 1);
+    say(f, "+PONG\r\n", 7); /* to the first: so it has read both */
+    run_until_heard(f, PING PING PING PING PING);
+    assert_int_equal(f->records, 2);
+    for (unsigned i = 1; i < 5; i++)
+        assert_ptr_equal(redis_flight_take(&f->conn.flight), &pings[i].call);
 }
 
 /* Else the next Redis would carry it out, and its answer would be taken for another's. */
@@ -720,8 +767,13 @@ static void what_a_connection_had_to_say_goes_with_it(void **state)
 {
     struct fixture *f = *state;
 
+    struct ping ping;
+
     open_conn(f);
-    send_words(f, "lost", 4);
+    send_ping(f, &ping);
+    run_until_heard(f, PING);
+    buf_clear(&f->heard);
+    send_words(f, "lost", 4); /* waits for the answer to the first */
     redis_conn_close(&f->conn);
     redis_conn_fail(&f->conn);
     assert_int_equal(f->failures, 1);
@@ -842,6 +894,7 @@ int main(void)
         TEST(one_at_a_path_cannot_want_tls),
         TEST(what_is_large_goes_both_ways),
         TEST(a_command_behind_a_large_one_is_sent),
+        TEST(what_comes_while_redis_works_is_one_record),
         TEST(what_a_connection_had_to_say_goes_with_it),
         TEST(a_cut_in_an_answer_fails_the_call),
         TEST(a_goodbye_is_an_end),
