@@ -13,22 +13,31 @@
 #include "base/log.h"
 
 #define STALL_MS 10
+#define TURN_MS  5 /* of descriptors; libevent's clock adds up to 4 */
 
-/* A timer that is due runs in the next turn of the loop. Otherwise the kernel's timer is set,
- * and only when the first due time has changed: a system call less in most turns. */
+/* libevent serves a lower number first. */
+enum priority { FIRST, USUAL, PRIORITIES };
+
+/* A timer that is due already runs when the descriptors that are ready have been served, or
+ * when the alarm interrupts them: an alarm at once would let timers that are always due, such
+ * as those of handshakes, keep the descriptors waiting. The kernel's timer is set only when its
+ * time has changed: a system call less in most turns. */
 static void set_alarm(struct loop *l, int64_t now_mono_ms)
 {
     static const struct timeval next_turn = {0, 0};
     int64_t due_mono_ms = l->timers.heap[1]->due_mono_ms;
-    struct itimerspec at = {
-        .it_value = {.tv_sec = due_mono_ms / 1000, .tv_nsec = due_mono_ms % 1000 * 1000000}};
+    struct itimerspec at;
 
     if (due_mono_ms <= now_mono_ms) {
         evtimer_add(l->soon, &next_turn);
-    } else if (due_mono_ms != l->alarm_mono_ms) {
-        timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
-        l->alarm_mono_ms = due_mono_ms;
+        due_mono_ms = now_mono_ms + TURN_MS;
     }
+    if (due_mono_ms == l->alarm_mono_ms)
+        return;
+    at = (struct itimerspec){
+        .it_value = {.tv_sec = due_mono_ms / 1000, .tv_nsec = due_mono_ms % 1000 * 1000000}};
+    timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
+    l->alarm_mono_ms = due_mono_ms;
 }
 
 static void on_sooner(struct timers *timers)
@@ -131,16 +140,32 @@ static void on_libevent_log(int severity, const char *message)
         LOG_AT(levels[severity], "libevent", "%s", message);
 }
 
+/* Thousands of descriptors may be ready at once. After TURN_MS of those of usual priority
+ * libevent asks the kernel again, so that the alarm is noticed. */
+static struct event_base *new_base(void)
+{
+    static const struct timeval turn = {0, 1000 * TURN_MS};
+    struct event_config *config = event_config_new();
+    struct event_base *base = NULL;
+
+    if (config && event_config_set_max_dispatch_interval(config, &turn, -1, USUAL) == 0)
+        base = event_base_new_with_config(config);
+    if (!base || event_base_priority_init(base, PRIORITIES) != 0)
+        abort();
+    event_config_free(config);
+    return base;
+}
+
 struct loop *loop_new(void)
 {
     struct loop *l = must(calloc(1, sizeof(*l)));
 
     event_set_log_callback(on_libevent_log);
     signal(SIGPIPE, SIG_IGN); /* a lost peer is an error of write, not our end */
-    l->base = event_base_new();
+    l->base = new_base();
     /* libevent's own timers are late by up to the resolution of the coarse clock, 4 ms. */
     l->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    if (!l->base || l->timer_fd < 0)
+    if (l->timer_fd < 0)
         abort();
     timers_init(&l->timers, clock_mono_ms());
     l->timers.on_sooner = on_sooner;
@@ -152,6 +177,7 @@ struct loop *loop_new(void)
         abort();
     for (unsigned i = 0; i < TURN_PHASES; i++)
         list_init(&l->ends[i]);
+    loop_serve_first(l->alarm);
     event_add(l->alarm, NULL);
     return l;
 }
@@ -177,6 +203,11 @@ void loop_run(struct loop *l)
 void loop_stop(struct loop *l)
 {
     event_base_loopbreak(l->base);
+}
+
+void loop_serve_first(struct event *event)
+{
+    event_priority_set(event, FIRST);
 }
 
 void loop_touch(struct loop *l)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/eventfd.h>
 
 #include <event2/event.h>
 
@@ -195,6 +196,122 @@ static void a_turn_that_is_a_little_late_says_nothing(void **state)
     assert_true((*said != '\0') == (l->stall_max_ms >= LOOP_STALL_TOLD_MS));
 }
 
+/* ---- a crowd ---- */
+
+#define CROWD     500
+#define BEFORE    (3 * CROWD) /* libevent asks the kernel for few events at first */
+#define ALL       (6 * CROWD)
+#define EACH_US   200
+#define FIRES_MIN 10 /* in the 300 ms at least that half of ALL take */
+
+/* Descriptors that are always ready, and take their time each. */
+struct crowd {
+    struct loop *loop;
+    struct event *ready[CROWD];
+    unsigned served, fired;
+    struct timer timer;
+    struct event *other; /* of a descriptor that becomes ready when BEFORE are served */
+    int fd, other_fd;
+};
+
+/* The crowd is not served for ever: a test then fails by what it counts. */
+static void on_one_of_many(evutil_socket_t fd, short what, void *arg)
+{
+    struct crowd *c = arg;
+    int64_t until_us = clock_mono_us() + EACH_US;
+
+    loop_touch(c->loop);
+    if (++c->served == BEFORE) {
+        timer_arm(&c->loop->timers, &c->timer, 1);
+        assert_int_equal(eventfd_write(c->other_fd, 1), 0);
+    }
+    while (clock_mono_us() < until_us)
+        ;
+    if (c->served >= ALL)
+        loop_stop(c->loop);
+}
+
+static void on_other(evutil_socket_t fd, short what, void *arg)
+{
+    loop_stop(((struct crowd *)arg)->loop);
+}
+
+static void crowd_init(struct crowd *c, struct loop *l, void (*on_timer)(struct timer *timer))
+{
+    *c = (struct crowd){.loop = l, .fd = eventfd(1, 0), .other_fd = eventfd(0, 0)};
+    timer_init(&c->timer, on_timer);
+    c->other = event_new(l->base, c->other_fd, EV_READ, on_other, c);
+    for (unsigned i = 0; i < CROWD; i++) {
+        c->ready[i] = event_new(l->base, dup(c->fd), EV_READ | EV_PERSIST, on_one_of_many, c);
+        assert_non_null(c->ready[i]);
+        event_add(c->ready[i], NULL);
+    }
+}
+
+static void crowd_fini(struct crowd *c)
+{
+    for (unsigned i = 0; i < CROWD; i++) {
+        close(event_get_fd(c->ready[i]));
+        event_free(c->ready[i]);
+    }
+    event_free(c->other);
+    close(c->other_fd);
+    close(c->fd);
+    timer_disarm(&c->loop->timers, &c->timer);
+}
+
+static void stop_crowd(struct timer *timer)
+{
+    loop_stop(CONTAINER_OF(timer, struct crowd, timer)->loop);
+}
+
+static void a_timer_does_not_wait_for_all_that_are_ready(void **state)
+{
+    struct crowd c;
+
+    crowd_init(&c, *state, stop_crowd);
+    loop_run(c.loop);
+    assert_in_range(c.served, BEFORE, BEFORE + CROWD / 2);
+    crowd_fini(&c);
+}
+
+/* Stops also a loop that serves nothing else. */
+static void fire_again(struct timer *timer)
+{
+    struct crowd *c = CONTAINER_OF(timer, struct crowd, timer);
+
+    if (++c->fired >= 10 * ALL)
+        loop_stop(c->loop);
+    timer_arm(&c->loop->timers, timer, 0);
+}
+
+static void a_timer_that_is_always_due_takes_turns_with_descriptors(void **state)
+{
+    struct crowd c;
+
+    crowd_init(&c, *state, fire_again);
+    loop_run(c.loop);
+    assert_int_equal(c.served, ALL);
+    assert_in_range(c.fired, FIRES_MIN, ALL);
+    crowd_fini(&c);
+}
+
+static void ignore(struct timer *timer)
+{
+}
+
+static void a_descriptor_can_come_first(void **state)
+{
+    struct crowd c;
+
+    crowd_init(&c, *state, ignore);
+    loop_serve_first(c.other);
+    event_add(c.other, NULL);
+    loop_run(c.loop);
+    assert_in_range(c.served, BEFORE, BEFORE + CROWD / 2);
+    crowd_fini(&c);
+}
+
 /* ---- the end of a turn ---- */
 
 struct at_end {
@@ -275,6 +392,9 @@ int main(void)
         ON_A_NEW_LOOP(a_process_that_stood_still_says_so),
         ON_A_NEW_LOOP(the_owner_of_a_loop_hears_that_it_stood_still),
         ON_A_NEW_LOOP(a_turn_that_is_a_little_late_says_nothing),
+        ON_A_NEW_LOOP(a_timer_does_not_wait_for_all_that_are_ready),
+        ON_A_NEW_LOOP(a_timer_that_is_always_due_takes_turns_with_descriptors),
+        ON_A_NEW_LOOP(a_descriptor_can_come_first),
         ON_A_NEW_LOOP(what_is_sent_goes_before_what_is_written),
         ON_A_NEW_LOOP(what_is_cancelled_does_not_run),
     };

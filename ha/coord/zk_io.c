@@ -173,7 +173,10 @@ static void watch(struct zk_io *io, int interest, const struct timeval *patience
                          (interest & ZOOKEEPER_WRITE ? EV_WRITE : 0));
 
     io->event = event_new(io->loop->base, io->fd, what, on_event, io);
-    if (!io->event || event_add(io->event, patience))
+    if (!io->event)
+        abort();
+    loop_serve_first(io->event);
+    if (event_add(io->event, patience))
         abort();
 }
 

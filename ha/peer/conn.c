@@ -349,6 +349,8 @@ static void take(struct peer_conn *c, int fd)
     c->readable =
         must(event_new(c->self->loop->base, fd, EV_READ | EV_PERSIST, on_readable, c));
     c->writable = must(event_new(c->self->loop->base, fd, EV_WRITE, on_writable, c));
+    loop_serve_first(c->readable);
+    loop_serve_first(c->writable);
 }
 
 void peer_conn_init(struct peer_conn *c, const struct peer_self *self)

@@ -9,8 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <event2/event.h>
 
 #include "ha/peer/tests/peer_fixture.h"
 #include "ha/peer/link.h"
@@ -107,6 +110,32 @@ static void a_question_is_answered_by_a_promise(void **state)
     AWAIT(f->loop, f->a.notes.promised > 0);
     assert_int_equal(f->a.notes.promised, 1); /* not for the one that was not answered */
     assert_int_equal(f->a.notes.promised_seq, 42);
+}
+
+static void stop(evutil_socket_t fd, short what, void *arg)
+{
+    loop_stop(arg);
+}
+
+static void the_link_comes_before_others_that_are_ready(void **state)
+{
+    struct fixture *f = *state;
+    struct peer_question question = {
+        .token = {.ensemble = "0123456789abcdef0123456789abcdef", .epoch = 3},
+        .seq = 41,
+        .session_ms = 4000};
+    int fd = eventfd(1, 0);
+    struct event *ready = event_new(f->loop->base, fd, EV_READ | EV_PERSIST, stop, f->loop);
+
+    join(f, SECRET);
+    AWAIT(f->loop, are_joined(f));
+    event_add(ready, NULL);
+    loop_run(f->loop);
+    peers_ask(f->a.link, &question);
+    loop_run(f->loop); /* until the other one is served, which has been ready for longer */
+    assert_int_equal(f->b.notes.questions, 1);
+    event_free(ready);
+    close(fd);
 }
 
 static void who_comes_later_hears_the_session_too(void **state)
@@ -416,6 +445,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_FIXTURE(two_nodes_find_one_another),
         ON_FIXTURE(a_question_is_answered_by_a_promise),
+        ON_FIXTURE(the_link_comes_before_others_that_are_ready),
         ON_FIXTURE(who_comes_later_hears_the_session_too),
         ON_FIXTURE(who_joins_one_that_leaves_hears_its_good_bye_and_no_session),
         ON_FIXTURE(who_is_no_longer_named_is_left),
