@@ -50,6 +50,8 @@
     X(TOPIC_FULL_BYTES, "topic_full_bytes",                                                    \
       "with this body the topic would have more than its max_bytes, dead jobs counted: "       \
       "consume, purge the dead, or raise max_bytes")                                           \
+    X(TOO_MANY_IDENTITIES, "too_many_identities",                                              \
+      "there are 1000 identities, or their lines have 1 MiB together: revoke some")            \
     X(FENCED, "fenced", "another leader is known to the store; nothing happened")              \
     X(CANCELLED, "cancelled", "the caller gave up")                                            \
     X(SHUTTING_DOWN, "shutting_down", "the node is stopping")                                  \

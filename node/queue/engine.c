@@ -262,6 +262,20 @@ static void on_settings(void *arg, struct bytes topic)
     settings_reader_refresh(&q->settings_reader, topic);
 }
 
+static void on_identities(void *arg)
+{
+    struct queue *q = arg;
+
+    if (q->identities_heard)
+        q->identities_heard(q->identities_arg);
+}
+
+void queue_hear_identities(struct queue *q, void (*heard)(void *arg), void *arg)
+{
+    q->identities_heard = heard;
+    q->identities_arg = arg;
+}
+
 static void on_hint(void *arg, unsigned bucket, unsigned share, int64_t wait_ms)
 {
     struct queue *q = arg;
@@ -282,6 +296,7 @@ static void on_up(void *arg)
     leadership_set_store(&q->leadership, true);
     if (is_sharing(q) && !engine_is_over(q))
         scan_all_reached(q);
+    on_identities(q);
 }
 
 /* The store holds what is sent meanwhile, or fails it. Where all nodes scan the scans go on:
@@ -370,6 +385,7 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     store->events = (struct store_events){
         .on_ready = on_ready,
         .on_settings = on_settings,
+        .on_identities = on_identities,
         .on_hint = on_hint,
         .on_event = on_event,
         .on_up = on_up,

@@ -74,6 +74,8 @@ struct queue {
     struct settings_cache settings;
     struct settings_reader settings_reader;
     struct sweeps sweeps;
+    void (*identities_heard)(void *arg); /* see queue_hear_identities(); NULL: nobody listens */
+    void *identities_arg;
 };
 
 /* Are new requests refused with SHUTTING_DOWN? */

@@ -194,6 +194,54 @@ static enum status check_page(const struct op *op)
     return STATUS_OK;
 }
 
+static enum status check_identities(const struct op *op)
+{
+    return op->in.identities.known.len > OP_IDENTITY_ID_CHARS ? STATUS_OUT_OF_RANGE : STATUS_OK;
+}
+
+static bool identity_name_is_valid(struct bytes name)
+{
+    if (name.len < 1 || name.len > OP_IDENTITY_NAME_MAX)
+        return false;
+    for (size_t i = 0; i < name.len; i++) {
+        if (!is_alphanumeric(name.at[i]) && (!name.at[i] || !strchr("_.-", name.at[i])))
+            return false;
+    }
+    return true;
+}
+
+static bool change_id_is_valid(struct bytes id)
+{
+    for (size_t i = 0; i < id.len; i++) {
+        if (!id.at[i] || !strchr("0123456789abcdef", id.at[i]))
+            return false;
+    }
+    return id.len == OP_IDENTITY_ID_CHARS;
+}
+
+static bool marks_are_valid(const struct bytes *marks, unsigned count)
+{
+    for (unsigned i = 0; i < count && count <= OP_IDENTITY_MARKS_MAX; i++) {
+        if (marks[i].len < 1 || marks[i].len > OP_IDENTITY_MARK_MAX)
+            return false;
+    }
+    return count <= OP_IDENTITY_MARKS_MAX;
+}
+
+static enum status check_identify(const struct op *op)
+{
+    const typeof(op->in.identify) *in = &op->in.identify;
+
+    if (!identity_name_is_valid(op->id) || !change_id_is_valid(in->id))
+        return STATUS_BAD_REQUEST;
+    if (in->line.len > OP_IDENTITY_LINE_MAX || !is_within(in->as, OP_IDENTITY_VERSION_MAX) ||
+        !is_within(in->floor, OP_IDENTITY_VERSION_MAX) ||
+        !is_within(in->expected + 1, OP_IDENTITY_VERSION_MAX) ||
+        !marks_are_valid(in->marks, in->mark_count))
+        return STATUS_OUT_OF_RANGE;
+    return STATUS_OK;
+}
+
 static enum status check_nothing(const struct op *op)
 {
     return STATUS_OK;
@@ -201,16 +249,26 @@ static enum status check_nothing(const struct op *op)
 
 /* The operations that a protocol may submit; the others are the engine's own. */
 static enum status (*const checks[OP_COUNT])(const struct op *) = {
-    [OP_PUSH] = check_push,   [OP_ACK] = check_lease,           [OP_RELEASE] = check_release,
-    [OP_TOUCH] = check_lease, [OP_BURY] = check_lease,          [OP_CANCEL] = check_id,
-    [OP_MOVE] = check_move,   [OP_KICK] = check_chunk,          [OP_PURGE] = check_chunk,
-    [OP_GET] = check_id,      [OP_LIST] = check_list,           [OP_STATS] = check_nothing,
-    [OP_TOPICS] = check_page, [OP_CONFIGURE] = check_configure, [OP_SETTINGS] = check_settings,
+    [OP_PUSH] = check_push,         [OP_ACK] = check_lease,
+    [OP_RELEASE] = check_release,   [OP_TOUCH] = check_lease,
+    [OP_BURY] = check_lease,        [OP_CANCEL] = check_id,
+    [OP_MOVE] = check_move,         [OP_KICK] = check_chunk,
+    [OP_PURGE] = check_chunk,       [OP_GET] = check_id,
+    [OP_LIST] = check_list,         [OP_STATS] = check_nothing,
+    [OP_TOPICS] = check_page,       [OP_CONFIGURE] = check_configure,
+    [OP_SETTINGS] = check_settings, [OP_IDENTITIES] = check_identities,
+    [OP_IDENTIFY] = check_identify,
 };
+
+static bool op_is_of_identities(const struct op *op)
+{
+    return op->verb == OP_IDENTITIES || op->verb == OP_IDENTIFY;
+}
 
 bool op_is_of_a_topic(const struct op *op)
 {
-    return op->verb != OP_TOPICS && !(op->verb == OP_SETTINGS && op->topic.len == 0);
+    return op->verb != OP_TOPICS && !op_is_of_identities(op) &&
+           !(op->verb == OP_SETTINGS && op->topic.len == 0);
 }
 
 enum status check_op(const struct op *op, const struct queue_options *options, unsigned buckets)
@@ -346,6 +404,8 @@ void queue_submit(struct queue *q, struct op *op)
     }
     if (op_is_of_a_topic(op))
         op->bucket = core_bucket_of(&q->core, op->topic);
+    if (op_is_of_identities(op))
+        op->bucket = 0;
     if (op->verb == OP_PUSH)
         settings_send_push(&q->settings, op);
     else if (op_has(op->verb, TRAIT_BY_LEASE))

@@ -153,6 +153,11 @@ void queue_free(struct queue *q); /* after queue_stop's on_stopped; NULL is fine
 /* New limits, from the next request on. */
 void queue_reload(struct queue *q, const struct queue_options *options);
 
+/* `heard` is called when an identity has changed, or may have: somebody has said so, or the
+ * store is up. There is one listener; NULL: none any more. What was changed is told by an
+ * IDENTITIES. */
+void queue_hear_identities(struct queue *q, void (*heard)(void *arg), void *arg);
+
 /* The leader's part, in a cluster of which one node at a time moves due jobs. */
 struct queue_leader {
     struct bytes token;         /* ha/rule/token.h, at most OP_TOKEN_MAX bytes; copied */

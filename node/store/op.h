@@ -77,7 +77,9 @@ enum op_trait {
     X(PLACES,    "places",    TRAIT_LOOKS)                      /* places:    (no topic, no id, no bucket) topics with any key */ \
     X(AUDIT,     "audit",     TRAIT_READS | TRAIT_FENCED)       /* audit:     is each of the topic's jobs in exactly one place? */ \
     X(REPAIR,    "repair",    TRAIT_FENCED)                     /*            put a job, or with id "" its topic, in order */ \
-    X(FENCE,     "fence",     TRAIT_FENCED)                     /* fence:     (no topic, no id) the leader's token, asserted */
+    X(FENCE,     "fence",     TRAIT_FENCED)                     /* fence:     (no topic, no id) the leader's token, asserted */ \
+    X(IDENTITIES, "identities", TRAIT_LOOKS)                    /* identities: (no topic, no id, bucket 0) all of them, if they changed */ \
+    X(IDENTIFY,  "identify",  TRAIT_RETRIED | TRAIT_REPLICATED) /* identify:  (no topic, bucket 0; id: a name) change an identity, or revoke it */
 /* clang-format on */
 
 enum op_verb {
@@ -106,6 +108,23 @@ enum op_verb {
 #define OP_NODE_MAX         64   /* bytes of a node's name */
 #define OP_TOKEN_MAX        64   /* bytes of a leader's token */
 #define OP_TOKEN_STANDALONE "standalone" /* in its place: see `adopts` */
+
+/* Identities (protocol/access/identity.h). The store keeps of each, by its name, a version and
+ * a line; "" for the line is a tombstone: the identity was revoked. A line is text to the
+ * store.
+ *
+ * Versions are of one identity each, and tell which of two lines is the newer one, however they
+ * came about: a store that has lost its last writes is healed by the nodes, which put back what
+ * they have read. A new version is higher than any of any identity. */
+#define OP_IDENTITIES_MAX       1000       /* living ones, and as many tombstones */
+#define OP_IDENTITY_BYTES_MAX   (1u << 20) /* of all living lines together */
+#define OP_IDENTITY_ROWS_MAX    3000  /* in one answer: healing may double the living ones */
+#define OP_IDENTITY_NAME_MAX    64    /* bytes */
+#define OP_IDENTITY_LINE_MAX    16384 /* bytes of a line */
+#define OP_IDENTITY_MARKS_MAX   3     /* in one IDENTIFY */
+#define OP_IDENTITY_MARK_MAX    600   /* bytes of a mark */
+#define OP_IDENTITY_ID_CHARS    16    /* hex digits of the id of a change */
+#define OP_IDENTITY_VERSION_MAX INT64_C(999999999999999) /* 15 digits */
 
 #define OP_POP_BYTES_MAX  (1u << 20) /* of the big bodies of a POP that brings several jobs */
 #define OP_BODY_SMALL_MAX 1024       /* bytes of a body that is not big */
@@ -146,6 +165,13 @@ struct topic_count {
 struct settings_row {
     struct bytes topic;
     struct topic_settings settings;
+};
+
+/* Where others write to Redis, too, name and line may be anything. */
+struct identity_row {
+    struct bytes name;
+    int64_t version;   /* 0: what is kept was not written by dueq; the line is all of it */
+    struct bytes line; /* "": a tombstone */
 };
 
 /* What a PUSH does where a job with its id lives. */
@@ -352,6 +378,36 @@ struct op {
              * OP_TOKEN_STANDALONE. */
             bool adopts;
         } fence;
+        struct {
+            struct bytes known; /* the last answer's `id`; "": tell all */
+        } identities;
+        struct {
+            struct bytes line; /* "" revokes */
+            struct bytes id;   /* of this change: OP_IDENTITY_ID_CHARS random hex digits */
+            int64_t as;        /* 0: a new version, the highest of all; else heal: see below */
+            int64_t floor;    /* the highest version that the caller knows, of any identity: the
+                               * new one is higher */
+            int64_t expected; /* the living identity's version; 0: there must be none living;
+                               * -1: whatever there is */
+            const struct bytes *marks; /* words that no other identity's line may have: tokens'
+                                        * hashes, between blanks, or behind '=' or ',' and
+                                        * before ','; "cert=...", between blanks */
+            unsigned mark_count;       /* at most OP_IDENTITY_MARKS_MAX */
+        } identify;
+        /* IDENTIFY ends with
+         *   OK                   done, or found done: a living line equal to the wanted one, or
+         *                        a tombstone where "" is wanted, stays as it is, whatever was
+         *                        expected; but for a store that has lost what `floor` says
+         *   WRONG_STATE          what is there is not as expected
+         *   DUPLICATE            another identity's line has a mark
+         *   TOO_MANY_IDENTITIES  more than OP_IDENTITIES_MAX, or OP_IDENTITY_BYTES_MAX
+         * A name that the store does not know is revoked, too, by a tombstone: nodes may know
+         * it. The oldest of too many tombstones is thrown away.
+         *
+         * With `as`: a node that has read version `as` puts it back, where it is newer than
+         * what is there, or of the same version and a tombstone against a line, or absent and
+         * newer than the horizon. Where it is not, nothing is done: OK. Expectations and marks
+         * do not count; there is room for twice as many, of any length. */
     } in;
 
     enum status status;
@@ -431,6 +487,17 @@ struct op {
             struct bytes topic;
             int64_t stamp;
         } owner;
+        struct {
+            bool is_same;    /* nothing has changed since `known`; the rest is not set */
+            int64_t version; /* the highest so far, of any identity */
+            int64_t horizon; /* the version of the newest tombstone that was thrown away */
+            struct bytes id; /* of the last change; "": there was none */
+            const struct identity_row *rows; /* all of them, in no order */
+            unsigned count;
+        } identities;
+        struct {
+            int64_t version; /* of what is there now; 0: a heal found, and left, nothing */
+        } identify;
         struct {
             unsigned moved;             /* jobs that changed their place, or were deleted */
             const int64_t *lateness_ms; /* of those that became due: now - due */

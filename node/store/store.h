@@ -19,6 +19,8 @@ struct store_events {
     /* Somebody has changed the topic's settings or its pause, or may have. After on_up those of
      * all topics may have changed. `topic` is borrowed. May be NULL. */
     void (*on_settings)(void *arg, struct bytes topic);
+    /* Somebody has changed an identity, or may have. After on_up, too. May be NULL. */
+    void (*on_identities)(void *arg);
     /* Another node says that a topic of the share has an event in `wait_ms`. May be NULL. */
     void (*on_hint)(void *arg, unsigned bucket, unsigned share, int64_t wait_ms);
     /* An operation, whose answer comes later, has made the topic's first event: in `wait_ms`.

@@ -30,6 +30,7 @@ static void expect(const struct asked *rows, size_t count)
     }
 #define OUT_OF_RANGE STATUS_OUT_OF_RANGE
 #define OK           STATUS_OK
+#define BAD_REQUEST  STATUS_BAD_REQUEST
 #define CURSOR(bytes) \
     {                 \
         cursor, bytes \
@@ -182,10 +183,66 @@ static void settings_of_a_bucket_are_asked_of_one_that_exists(void **state)
     assert_int_equal(check_op(&op, &options, BUCKETS), STATUS_BAD_TOPIC);
 }
 
+static const struct bytes marks[] = {BYTES("a"), BYTES("b"), BYTES("c"), BYTES("d")};
+
+#define CHANGE_ID     BYTES("0123456789abcdef")
+#define IDENTIFY(...) ASK(IDENTIFY, identify = {.id = CHANGE_ID, __VA_ARGS__})
+
+static void a_change_of_an_identity_has_limits(void **state)
+{
+    static char line[OP_IDENTITY_LINE_MAX + 1], mark[OP_IDENTITY_MARK_MAX + 1];
+    const struct bytes long_mark = bytes_of(mark, sizeof(mark)), no_mark = BYTES("");
+    const struct asked rows[] = {
+        {IDENTIFY(.expected = -1), OK},
+        {IDENTIFY(.expected = -2), OUT_OF_RANGE},
+        {IDENTIFY(.expected = OP_IDENTITY_VERSION_MAX), OUT_OF_RANGE},
+        {IDENTIFY(.as = -1), OUT_OF_RANGE},
+        {IDENTIFY(.as = OP_IDENTITY_VERSION_MAX), OK},
+        {IDENTIFY(.as = OP_IDENTITY_VERSION_MAX + 1), OUT_OF_RANGE},
+        {IDENTIFY(.floor = -1), OUT_OF_RANGE},
+        {IDENTIFY(.floor = OP_IDENTITY_VERSION_MAX + 1), OUT_OF_RANGE},
+        {IDENTIFY(.line = bytes_of(line, OP_IDENTITY_LINE_MAX)), OK},
+        {IDENTIFY(.line = bytes_of(line, OP_IDENTITY_LINE_MAX + 1)), OUT_OF_RANGE},
+        {IDENTIFY(.marks = marks, .mark_count = OP_IDENTITY_MARKS_MAX), OK},
+        {IDENTIFY(.marks = marks, .mark_count = OP_IDENTITY_MARKS_MAX + 1), OUT_OF_RANGE},
+        {IDENTIFY(.marks = &long_mark, .mark_count = 1), OUT_OF_RANGE},
+        {IDENTIFY(.marks = &no_mark, .mark_count = 1), OUT_OF_RANGE},
+        {ASK(IDENTIFY, identify = {.id = BYTES("0123456789abcde")}), BAD_REQUEST},
+        {ASK(IDENTIFY, identify = {.id = BYTES("0123456789abcdeF")}), BAD_REQUEST},
+        {ASK(IDENTITIES, identities = {.known = CHANGE_ID}), OK},
+        {ASK(IDENTITIES, identities = {.known = BYTES("0123456789abcdef0")}), OUT_OF_RANGE},
+    };
+
+    EXPECT(rows);
+}
+
+static void an_identity_has_a_name(void **state)
+{
+    static char name[OP_IDENTITY_NAME_MAX + 1];
+    struct op op = {.verb = OP_IDENTIFY, .in.identify.id = CHANGE_ID};
+    const struct bytes wrong[] = {BYTES(""),
+                                  BYTES("a b"),
+                                  BYTES(" "),
+                                  BYTES("\xe9"),
+                                  bytes_of(name, sizeof(name)),
+                                  bytes_of("a\0", 2)};
+
+    memset(name, 'n', sizeof(name));
+    op.id = bytes_of(name, OP_IDENTITY_NAME_MAX);
+    assert_false(op_is_of_a_topic(&op));
+    assert_int_equal(check_op(&op, &options, BUCKETS), STATUS_OK);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        op.id = wrong[i];
+        assert_int_equal(check_op(&op, &options, BUCKETS), STATUS_BAD_REQUEST);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_push_has_limits),
+        cmocka_unit_test(a_change_of_an_identity_has_limits),
+        cmocka_unit_test(an_identity_has_a_name),
         cmocka_unit_test(what_a_push_does_not_give_may_be_anything),
         cmocka_unit_test(a_backoff_is_whole_or_none),
         cmocka_unit_test(a_lease_has_limits_and_a_release_may_leave_its_delay_open),

@@ -52,6 +52,31 @@ static void the_node_that_changes_them_knows_with_the_answer(void **state)
     memory_store_unhold(f.ms);
 }
 
+static void count_heard(void *arg)
+{
+    ++*(unsigned *)arg;
+}
+
+static void the_listener_hears_of_identities_and_when_the_store_is_up(void **state)
+{
+    struct call call = {.op.bucket = 3};
+    unsigned heard = 0;
+
+    turn_both();
+    queue_hear_identities(other.q, count_heard, &heard);
+    call.op.in.identify.id = BYTES("0123456789abcdef");
+    call.op.in.identify.line = BYTES("shop produce");
+    assert_int_equal(submit(&f, &call, OP_IDENTIFY, "", "shop", 0), STATUS_OK);
+    assert_int_equal(call.op.bucket, 0);
+    fixture_turn(&other);
+    assert_int_equal(heard, 1);
+    fixture_take_down(&other);
+    assert_int_equal(heard, 1);
+    fixture_bring_up(&other);
+    assert_int_equal(heard, 2);
+    queue_hear_identities(other.q, NULL, NULL);
+}
+
 static void many_changes_of_a_topic_are_one_read_or_two(void **state)
 {
     unsigned long before;
@@ -229,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         DEAF(reads_what_is_there_when_the_store_comes_up),
         DEAF(another_node_hears_of_a_change_at_once),
+        DEAF(the_listener_hears_of_identities_and_when_the_store_is_up),
         DEAF(the_node_that_changes_them_knows_with_the_answer),
         DEAF(many_changes_of_a_topic_are_one_read_or_two),
         DEAF(changes_of_very_many_topics_are_read_as_a_whole),

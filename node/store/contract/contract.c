@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/crc16.h"
+#include "node/store/contract/identities.h"
 #include "node/store/contract/keep.h"
 #include "node/store/contract/whole.h"
 #include "node/store/memory/room.h"
@@ -20,6 +21,7 @@ static struct {
     bool is_up;
     struct heard heard[4];
     unsigned settings[4]; /* of the same topics: how often they changed */
+    unsigned identities;  /* how often they changed */
     unsigned strangers;   /* announcements of any other topic */
     unsigned markers;
 } now;
@@ -58,6 +60,12 @@ static void on_settings(void *arg, struct bytes topic)
     now.stand->wake(now.stand);
 }
 
+static void on_identities(void *arg)
+{
+    now.identities++;
+    now.stand->wake(now.stand);
+}
+
 static void on_up(void *arg)
 {
     now.is_up = true;
@@ -80,8 +88,11 @@ void contract_begin(struct stand *stand)
     now.heard[1].topic = OTHER;
     now.heard[2].topic = ELSEWHERE;
     now.heard[3].topic = MARKER;
-    stand->store->events = (struct store_events){
-        .on_ready = on_ready, .on_settings = on_settings, .on_up = on_up, .on_down = on_down};
+    stand->store->events = (struct store_events){.on_ready = on_ready,
+                                                 .on_settings = on_settings,
+                                                 .on_identities = on_identities,
+                                                 .on_up = on_up,
+                                                 .on_down = on_down};
     stand->start(stand);
     while (!now.is_up)
         stand->turn(stand);
@@ -359,6 +370,12 @@ unsigned settings_heard(struct bytes topic)
 {
     wake_ups(topic);
     return now.settings[index_of(topic)];
+}
+
+unsigned identities_heard(void)
+{
+    wake_ups(MARKER);
+    return now.identities;
 }
 
 /* ---- judging ---- */

@@ -3,6 +3,7 @@
  * DUEQ_TEST=pattern runs the tests of these names only ("redis_and_*"). */
 #include "node/store/contract/contract.h"
 #include "node/store/contract/redis/cut.h"
+#include "node/store/contract/identities.h"
 #include "node/store/contract/locks.h"
 #include "node/store/contract/redis/plant.h"
 #include "node/store/contract/redis/redis.h"
@@ -230,19 +231,15 @@ static int redis_group_teardown(void **state)
 /* ---- the same tests for each ---- */
 
 static const struct contract_part *const every_store[] = {
-    &contract_pushes,       &contract_places,
-    &contract_leases,       &contract_owners,
-    &contract_scans,        &contract_scan_pops,
-    &contract_orphans,      &contract_events,
-    &contract_bytes,        &contract_topics,
-    &contract_priorities,   &contract_expiry,
-    &contract_tries,        &contract_moves,
-    &contract_modes,        &contract_dead,
-    &contract_lists,        &contract_settings,
-    &contract_quotas,       &contract_history,
-    &contract_fences,       &contract_locks,
-    &contract_locks_chance, &contract_locks_rules,
-    &contract_locks_late,   NULL,
+    &contract_pushes,     &contract_places,       &contract_leases,
+    &contract_owners,     &contract_scans,        &contract_scan_pops,
+    &contract_orphans,    &contract_events,       &contract_bytes,
+    &contract_topics,     &contract_priorities,   &contract_expiry,
+    &contract_tries,      &contract_moves,        &contract_modes,
+    &contract_dead,       &contract_lists,        &contract_settings,
+    &contract_quotas,     &contract_history,      &contract_fences,
+    &contract_locks,      &contract_locks_chance, &contract_locks_rules,
+    &contract_locks_late, &contract_identities,   NULL,
 };
 static const struct contract_part *const redis_only[] = {&contract_twins,
                                                          &contract_wrong,
@@ -256,6 +253,7 @@ static const struct contract_part *const redis_only[] = {&contract_twins,
                                                          &contract_fences_redis,
                                                          &contract_pushes_redis,
                                                          &contract_locks_redis,
+                                                         &contract_identities_redis,
                                                          NULL};
 
 struct list_of_tests {

@@ -126,15 +126,35 @@ static void keep_audit(struct room *room, struct op *op)
     keep(room, &op->out.audit.next);
 }
 
+static void keep_identities(struct room *room, struct op *op)
+{
+    struct identity_row *rows =
+        KEEP_ARRAY(room, op->out.identities.rows, op->out.identities.count);
+
+    for (unsigned i = 0; i < op->out.identities.count; i++) {
+        keep(room, &rows[i].name);
+        keep(room, &rows[i].line);
+    }
+    op->out.identities.rows = rows;
+    keep(room, &op->out.identities.id);
+}
+
 void contract_keep(struct room *room, struct op *op)
 {
     static void (*const renewals[OP_COUNT])(struct room *, struct op *) = {
-        [OP_PUSH] = keep_push,         [OP_POP] = keep_pop,
-        [OP_GET] = keep_row,           [OP_LIST] = keep_list,
-        [OP_OWNER] = keep_owner,       [OP_SCAN] = keep_scan,
-        [OP_TOPICS] = keep_topics,     [OP_CONFIGURE] = keep_configure,
-        [OP_SETTINGS] = keep_settings, [OP_PLACES] = keep_places,
-        [OP_TRACE] = keep_trace,       [OP_AUDIT] = keep_audit,
+        [OP_PUSH] = keep_push,
+        [OP_POP] = keep_pop,
+        [OP_GET] = keep_row,
+        [OP_LIST] = keep_list,
+        [OP_OWNER] = keep_owner,
+        [OP_SCAN] = keep_scan,
+        [OP_TOPICS] = keep_topics,
+        [OP_CONFIGURE] = keep_configure,
+        [OP_SETTINGS] = keep_settings,
+        [OP_PLACES] = keep_places,
+        [OP_TRACE] = keep_trace,
+        [OP_AUDIT] = keep_audit,
+        [OP_IDENTITIES] = keep_identities,
     };
 
     if (op->status == STATUS_FENCED)

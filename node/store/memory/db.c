@@ -56,6 +56,7 @@ struct memory_db *memory_db_new(unsigned buckets)
         db->buckets[i].db = db;
         timers_init(&db->buckets[i].index, 0);
         memory_history_init(&db->buckets[i].history);
+        memory_identities_init(&db->buckets[i].identities);
     }
     return db;
 }
@@ -78,6 +79,7 @@ static void bucket_fini(struct bucket *bucket)
     }
     timers_fini(&bucket->index);
     memory_history_fini(&bucket->history);
+    memory_identities_fini(&bucket->identities);
 }
 
 static void db_free(struct memory_db *db)
@@ -85,6 +87,12 @@ static void db_free(struct memory_db *db)
     for (unsigned i = 0; i < db->bucket_count; i++)
         bucket_fini(&db->buckets[i]);
     free(db);
+}
+
+void memory_db_lose_identities(struct memory_db *db)
+{
+    memory_identities_fini(&db->buckets[0].identities);
+    memory_identities_init(&db->buckets[0].identities);
 }
 
 void memory_db_lose(struct memory_db *db, unsigned bucket, struct bytes name, struct bytes id)

@@ -21,6 +21,7 @@ struct memory_listener {
      * live as long as the db. */
     void (*on_ready)(struct memory_listener *listener, struct bytes topic);
     void (*on_settings)(struct memory_listener *listener, struct bytes topic);
+    void (*on_identities)(struct memory_listener *listener);
     void (*on_hint)(struct memory_listener *listener, unsigned bucket, unsigned share,
                     int64_t wait_ms);
 };
@@ -42,6 +43,10 @@ void memory_db_run(struct memory_db *db, struct op *op, int64_t now_us, struct r
 
 /* Tells all listeners the hint. */
 void memory_db_hint(struct memory_db *db, unsigned bucket, unsigned share, int64_t wait_ms);
+
+/* Nothing is known of identities any more, as in a Redis that has lost its writes; nobody is
+ * told. */
+void memory_db_lose_identities(struct memory_db *db);
 
 /* lose: makes a job that is not ready an orphan: its value is gone, its place still names it.
  * repair: the place forgets it, too. */

@@ -60,7 +60,8 @@ static enum status (*const verbs[OP_COUNT])(struct call *) = {
     [OP_SETTINGS] = memory_run_settings,   [OP_RECORD] = memory_run_record,
     [OP_TRACE] = memory_run_trace,         [OP_PLACES] = memory_run_places,
     [OP_AUDIT] = memory_run_audit,         [OP_REPAIR] = memory_run_repair,
-    [OP_FENCE] = memory_run_fence,
+    [OP_FENCE] = memory_run_fence,         [OP_IDENTITIES] = memory_run_identities,
+    [OP_IDENTIFY] = memory_run_identify,
 };
 
 enum status memory_op_run(struct call *call)

@@ -5,6 +5,7 @@
  *   topic_ops.c  of many jobs, or a topic: kick, purge, list, stats, topics, settings
  *   scan.c       scan, alone and of many nodes by their locks; the fence
  *   audit.c      record and trace; places, audit, repair
+ *   identities.c identities and identify
  *
  * To add an operation: a memory_run_<verb> function, and its line in `verbs`.
  */
@@ -90,6 +91,11 @@ enum status memory_run_trace(struct call *c);
 enum status memory_run_places(struct call *c);
 enum status memory_run_audit(struct call *c);
 enum status memory_run_repair(struct call *c);
+
+/* ---- identities.c ---- */
+
+enum status memory_run_identities(struct call *c);
+enum status memory_run_identify(struct call *c);
 
 /* ---- scan.c ---- */
 

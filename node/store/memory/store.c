@@ -17,7 +17,15 @@ struct answer {
     struct room room;
 };
 
-enum news_kind { NEWS_READY, NEWS_SETTINGS, NEWS_HINT, NEWS_UP, NEWS_DOWN, NEWS_BUCKET };
+enum news_kind {
+    NEWS_READY,
+    NEWS_SETTINGS,
+    NEWS_IDENTITIES,
+    NEWS_HINT,
+    NEWS_UP,
+    NEWS_DOWN,
+    NEWS_BUCKET
+};
 
 struct news {
     struct list link;
@@ -191,6 +199,14 @@ static void on_settings(struct memory_listener *listener, struct bytes topic)
         add_news(ms, NEWS_SETTINGS, topic);
 }
 
+static void on_identities(struct memory_listener *listener)
+{
+    struct memory_store *ms = CONTAINER_OF(listener, struct memory_store, listener);
+
+    if (ms->is_up && !ms->is_away[0])
+        add_news(ms, NEWS_IDENTITIES, bytes_of("", 0));
+}
+
 static void on_hint(struct memory_listener *listener, unsigned bucket, unsigned share,
                     int64_t wait_ms)
 {
@@ -234,6 +250,8 @@ static void tell(struct memory_store *ms, struct news *news)
         events->on_ready(events->arg, it.topic);
     if (it.kind == NEWS_SETTINGS && events->on_settings)
         events->on_settings(events->arg, it.topic);
+    if (it.kind == NEWS_IDENTITIES && events->on_identities)
+        events->on_identities(events->arg);
     if (it.kind == NEWS_HINT && events->on_hint)
         events->on_hint(events->arg, it.bucket, it.share, it.wait_ms);
     if (it.kind == NEWS_UP && events->on_up)
@@ -274,6 +292,7 @@ static struct memory_store *new_on(struct memory_db *db, struct timers *timers)
     ms->offset_us = MEMORY_STORE_EPOCH_MS * 1000;
     ms->listener.on_ready = on_ready;
     ms->listener.on_settings = on_settings;
+    ms->listener.on_identities = on_identities;
     ms->listener.on_hint = on_hint;
     list_init(&ms->answers);
     list_init(&ms->held);
@@ -445,6 +464,11 @@ void memory_store_give_back(struct memory_store *ms, unsigned bucket)
 void memory_store_let_wait(struct memory_store *ms)
 {
     ms->lets_wait = true;
+}
+
+void memory_store_lose_identities(struct memory_store *ms)
+{
+    memory_db_lose_identities(ms->db);
 }
 
 void memory_store_lose(struct memory_store *ms, unsigned bucket, struct bytes topic,

@@ -76,6 +76,9 @@ void memory_store_bring_up(struct memory_store *ms);
 void memory_store_take_away(struct memory_store *ms, unsigned bucket);
 void memory_store_give_back(struct memory_store *ms, unsigned bucket);
 
+/* The store has lost all that it knew of identities. Nobody is told. */
+void memory_store_lose_identities(struct memory_store *ms);
+
 /* An orphan: a job that is not ready, whose value is gone, while its place still names it; and
  * its repair, after which the place does not. */
 void memory_store_lose(struct memory_store *ms, unsigned bucket, struct bytes topic,

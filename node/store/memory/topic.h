@@ -94,13 +94,25 @@ struct owner {
     char id[];
 };
 
+/* What is kept of identities: see op.h. */
+struct memory_identities {
+    struct list all; /* of struct memory_identity; tombstones, too */
+    int64_t version, horizon;
+    size_t id_len; /* 0: nothing has changed yet */
+    char id[OP_IDENTITY_ID_CHARS];
+};
+
+void memory_identities_init(struct memory_identities *identities);
+void memory_identities_fini(struct memory_identities *identities);
+
 struct bucket {
     struct memory_db *db;
     struct topic *topics;
     struct timers index;
     struct owner *owners;
     struct memory_history history;
-    size_t token_len; /* of the highest token seen */
+    struct memory_identities identities; /* of bucket 0 */
+    size_t token_len;                    /* of the highest token seen */
     char token[OP_TOKEN_MAX];
     int64_t n; /* the last id or stamp given */
 };

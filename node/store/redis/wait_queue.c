@@ -144,7 +144,19 @@ static enum status acked_again(enum status status)
     return status;
 }
 
+/* The first try may have happened, and a later change of somebody else be what is in the way.
+ */
+static enum status identified_again(enum status status)
+{
+    if (status == STATUS_WRONG_STATE || status == STATUS_DUPLICATE ||
+        status == STATUS_TOO_MANY_IDENTITIES)
+        return STATUS_UNKNOWN;
+    return status;
+}
+
 enum status redis_retried_status(enum op_verb verb, enum status status)
 {
+    if (verb == OP_IDENTIFY)
+        return identified_again(status);
     return verb == OP_ACK ? acked_again(status) : status;
 }

@@ -303,6 +303,12 @@ static void take_hint(struct redis_wakeups *w, struct bytes payload)
         events->on_hint(events->arg, bucket, share, wait_ms);
 }
 
+static void tell_identities(const struct store_events *events)
+{
+    if (events->on_identities)
+        events->on_identities(events->arg);
+}
+
 static void on_message(void *arg, struct bytes payload)
 {
     struct redis_wakeups *w = arg;
@@ -315,6 +321,8 @@ static void on_message(void *arg, struct bytes payload)
         take_beat(w, payload);
     else if (kind == '>')
         take_hint(w, payload);
+    else if (kind == '!')
+        tell_identities(events);
     else if (kind != '=')
         events->on_ready(events->arg, payload);
     else if (events->on_settings)

@@ -29,7 +29,8 @@ struct redis_wakeups_options {
     int64_t timeout_ms; /* to connect, to subscribe; the time between beats */
     int64_t backoff_max_ms;
 
-    /* Who hears what others publish (on_ready, on_settings, on_hint); borrowed. */
+    /* Who hears what others publish (on_ready, on_settings, on_identities,
+     * on_hint); borrowed. */
     const struct store_events *events;
     unsigned buckets;
 

@@ -2,6 +2,7 @@
  * off.
  */
 #include "node/store/contract/redis/cut.h"
+#include "node/store/contract/identities.h"
 #include "node/store/contract/locks.h"
 
 /* ---- scan ---- */
@@ -196,6 +197,22 @@ static void no_job_is_lost_with_its_history(void **state)
     assert_survived(record_much, "", "");
 }
 
+/* One tombstone more than there is room for. */
+static struct op revoke_it(const char *id)
+{
+    for (unsigned i = 0; i < OP_IDENTITIES_MAX; i++)
+        identify(numbered(i), "");
+    identify("shop", "shop produce");
+    return identify_op("shop", "");
+}
+
+static void no_job_is_lost_with_an_identity(void **state)
+{
+    assert_survived(revoke_it, "", "");
+    assert_identity("shop", OP_IDENTITIES_MAX + 2, "");
+    assert_null(identity_named(numbered(0)));
+}
+
 /* ---- repair ---- */
 
 static struct op repair_it(const char *id)
@@ -306,6 +323,7 @@ static const struct CMUnitTest tests[] = {
     TEST(no_row_is_dropped_with_the_one_that_says_nothing),
     TEST(no_job_is_lost_by_a_look),
     TEST(no_job_is_lost_with_its_history),
+    TEST(no_job_is_lost_with_an_identity),
     TEST(no_job_is_lost_by_a_repair),
 };
 

@@ -43,7 +43,7 @@ static const char *key(char letter)
     static char names[8][64];
     static unsigned turn;
     char *name = names[turn++ % 8];
-    bool is_bucket = strchr("tnoacwhf", letter);
+    bool is_bucket = strchr("tnoacwhfi", letter);
 
     snprintf(name, sizeof(names[0]), "%s:{%u}:%c%s%.*s", prefix, bucket_of(TOPIC), letter,
              is_bucket ? "" : ":", is_bucket ? 0 : (int)TOPIC.len, TOPIC.at);
@@ -101,7 +101,7 @@ void contract_digests(char except, char digests[CONTRACT_DIGESTS])
 {
     size_t used = 0;
 
-    for (const char *letter = "jpdrqvxeltoacw"; *letter; letter++) {
+    for (const char *letter = "jpdrqvxeltoacwi"; *letter; letter++) {
         redisReply *reply;
 
         if (*letter == except)

@@ -21,7 +21,7 @@ void contract_make_room(void);
 /* After each of them, failed ones too: Redis refuses nothing any more. */
 void contract_redis_end(void);
 
-/* The name of a key: of TOPIC, or where `letter` is one of t, n, o, a, c, w, h, f of its
+/* The name of a key: of TOPIC, or where `letter` is one of t, n, o, a, c, w, h, f, i of its
  * bucket. It is there for a few more calls. */
 const char *contract_key(char letter);
 

@@ -199,19 +199,61 @@ static void check_trace(const struct op *r, const struct op *m)
     }
 }
 
+static const struct identity_row *find(const struct op *op, struct bytes name)
+{
+    for (unsigned i = 0; i < op->out.identities.count; i++)
+        if (bytes_equal(op->out.identities.rows[i].name, name))
+            return &op->out.identities.rows[i];
+    fail_msg("'%.*s' is missing in memory", BYTES_ARG(name));
+    return NULL;
+}
+
+static void check_identities(const struct op *r, const struct op *m)
+{
+    SAME(out.identities.is_same);
+    SAME(out.identities.version);
+    SAME(out.identities.horizon);
+    SAME(out.identities.count);
+    assert_bytes(m->out.identities.id, r->out.identities.id);
+    for (unsigned i = 0; i < r->out.identities.count; i++) {
+        const struct identity_row *row = &r->out.identities.rows[i];
+        const struct identity_row *other = find(m, row->name);
+
+        assert_int_equal(row->version, other->version);
+        assert_bytes(row->line, other->line);
+    }
+}
+
+static void check_identify(const struct op *r, const struct op *m)
+{
+    SAME(out.identify.version);
+}
+
 static void check_outputs(const struct op *r, const struct op *m)
 {
     static void (*const checks[OP_COUNT])(const struct op *, const struct op *) = {
-        [OP_PUSH] = check_push,         [OP_POP] = check_pop,
-        [OP_DELIVERED] = check_leases,  [OP_KEEP] = check_leases,
-        [OP_RETURN] = check_leases,     [OP_RELEASE] = check_release,
-        [OP_TOUCH] = check_touch,       [OP_BURY] = check_bury,
-        [OP_MOVE] = check_move,         [OP_KICK] = check_chunk,
-        [OP_PURGE] = check_chunk,       [OP_GET] = check_get,
-        [OP_LIST] = check_list,         [OP_STATS] = check_counts,
-        [OP_TOPICS] = check_topics,     [OP_OWNER] = check_owner,
-        [OP_SCAN] = check_scan,         [OP_CONFIGURE] = check_settings,
-        [OP_SETTINGS] = check_settings, [OP_TRACE] = check_trace,
+        [OP_PUSH] = check_push,
+        [OP_POP] = check_pop,
+        [OP_DELIVERED] = check_leases,
+        [OP_KEEP] = check_leases,
+        [OP_RETURN] = check_leases,
+        [OP_RELEASE] = check_release,
+        [OP_TOUCH] = check_touch,
+        [OP_BURY] = check_bury,
+        [OP_MOVE] = check_move,
+        [OP_KICK] = check_chunk,
+        [OP_PURGE] = check_chunk,
+        [OP_GET] = check_get,
+        [OP_LIST] = check_list,
+        [OP_STATS] = check_counts,
+        [OP_TOPICS] = check_topics,
+        [OP_OWNER] = check_owner,
+        [OP_SCAN] = check_scan,
+        [OP_CONFIGURE] = check_settings,
+        [OP_SETTINGS] = check_settings,
+        [OP_TRACE] = check_trace,
+        [OP_IDENTITIES] = check_identities,
+        [OP_IDENTIFY] = check_identify,
     };
 
     if (checks[r->verb])

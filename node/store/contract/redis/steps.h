@@ -34,6 +34,11 @@ void step_scan(enum op_verb verb, struct bytes topic);
 void step_record(enum op_verb verb, struct bytes topic);
 void step_trace(enum op_verb verb, struct bytes topic);
 
+/* ---- identities ---- */
+
+void step_identify(enum op_verb verb, struct bytes topic);
+void step_identities(enum op_verb verb, struct bytes topic);
+
 /* The page of a list that would be next. */
 void forget_list(void);
 

@@ -207,3 +207,48 @@ void step_trace(enum op_verb verb, struct bytes topic)
     op.in.trace.limit = 1 + twins_below(4);
     twins_run(op);
 }
+
+/* ---- identities: of TOPIC's bucket; they outlive the lives of the jobs ---- */
+
+static const char *const change_ids[] = {"0000000000000001", "0000000000000002",
+                                         "0123456789abcdef"};
+
+static struct bytes any_change(void)
+{
+    return bytes_of_text(change_ids[twins_below(3)]);
+}
+
+void step_identify(enum op_verb verb, struct bytes topic)
+{
+    static const char *const names[] = {"a", "b", "c", "d"};
+    static const char *const lines[] = {"", "", "x token=1", "y token=2,3 cert=DNS:x",
+                                        "z token=2"};
+    static const struct bytes marks[] = {BYTES("1"), BYTES("cert=DNS:x"), BYTES("2"),
+                                         BYTES("3")};
+    static int64_t last;
+    const int64_t expected[] = {-1, -1, 0, last};
+    struct op op = {.verb = verb, .bucket = bucket_of(TOPIC)};
+
+    op.id = bytes_of_text(names[twins_below(4)]);
+    op.in.identify.line = bytes_of_text(lines[twins_below(5)]);
+    op.in.identify.id = any_change();
+    op.in.identify.expected = expected[twins_below(4)];
+    if (!twins_below(3))
+        op.in.identify.as = 1 + twins_below((unsigned)last + 3);
+    if (!twins_below(4))
+        op.in.identify.floor = last + twins_below(3);
+    op.in.identify.marks = &marks[twins_below(4)];
+    op.in.identify.mark_count = twins_below(2);
+    op = twins_run(op);
+    if (op.status == STATUS_OK)
+        last = op.out.identify.version;
+}
+
+void step_identities(enum op_verb verb, struct bytes topic)
+{
+    struct op op = {.verb = verb, .bucket = bucket_of(TOPIC)};
+
+    if (twins_below(2))
+        op.in.identities.known = any_change();
+    twins_run(op);
+}

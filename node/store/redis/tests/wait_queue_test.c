@@ -205,6 +205,16 @@ static void what_a_leader_alone_may_do_is_left_to_it(void **state)
     }
 }
 
+static void what_another_change_refuses_may_have_happened_before(void **state)
+{
+    assert_int_equal(redis_retried_status(OP_IDENTIFY, STATUS_OK), STATUS_OK);
+    assert_int_equal(redis_retried_status(OP_IDENTIFY, STATUS_WRONG_STATE), STATUS_UNKNOWN);
+    assert_int_equal(redis_retried_status(OP_IDENTIFY, STATUS_DUPLICATE), STATUS_UNKNOWN);
+    assert_int_equal(redis_retried_status(OP_IDENTIFY, STATUS_TOO_MANY_IDENTITIES),
+                     STATUS_UNKNOWN);
+    assert_int_equal(redis_retried_status(OP_MOVE, STATUS_WRONG_STATE), STATUS_WRONG_STATE);
+}
+
 static void a_job_that_is_gone_was_acknowledged(void **state)
 {
     assert_int_equal(redis_retried_status(OP_ACK, STATUS_OK), STATUS_OK);
@@ -242,6 +252,7 @@ int main(void)
         cmocka_unit_test(a_push_is_in_the_ledger_or_has_not_happened),
         cmocka_unit_test(what_may_meet_a_new_life_of_the_id_cannot),
         cmocka_unit_test(what_a_leader_alone_may_do_is_left_to_it),
+        cmocka_unit_test(what_another_change_refuses_may_have_happened_before),
         cmocka_unit_test(a_job_that_is_gone_was_acknowledged),
         cmocka_unit_test(an_id_that_lives_may_be_another_job),
         cmocka_unit_test(all_else_is_as_it_is_answered),

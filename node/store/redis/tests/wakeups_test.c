@@ -22,6 +22,7 @@ struct hearing {
     bool is_open, is_up, is_down, is_wakeups_stopped, is_stopped;
     bool is_ready_heard;
     unsigned settings_heard;
+    unsigned identities_heard;
     unsigned hints_heard;
     bool are_hints_heard; /* both */
 
@@ -65,6 +66,11 @@ static void on_settings(void *arg, struct bytes topic)
 {
     assert_true(bytes_equal(topic, BYTES("orders")));
     ((struct hearing *)arg)->settings_heard++;
+}
+
+static void on_identities(void *arg)
+{
+    ((struct hearing *)arg)->identities_heard++;
 }
 
 static void on_hint(void *arg, unsigned bucket, unsigned share, int64_t wait_ms)
@@ -134,10 +140,12 @@ static void start(struct hearing *h, const struct redis_fixture *talks,
         .arg = h,
     };
 
-    *h = (struct hearing){
-        .loop = loop_new(),
-        .events = {
-            .on_ready = on_ready, .on_settings = on_settings, .on_hint = on_hint, .arg = h}};
+    *h = (struct hearing){.loop = loop_new(),
+                          .events = {.on_ready = on_ready,
+                                     .on_settings = on_settings,
+                                     .on_identities = on_identities,
+                                     .on_hint = on_hint,
+                                     .arg = h}};
     h->commands = redis_link_new(h->loop, &commands);
     h->wakeups = redis_wakeups_new(h->loop, &wakeups);
     redis_wakeups_add(h->wakeups, &h->beat, h->commands);
@@ -292,14 +300,16 @@ static void it_is_not_left_for_a_place_that_hears_no_more(void **state)
     run_until(h.loop, &h.is_missed_often);
 }
 
-static void settings_that_changed_are_no_job(void **state)
+static void changes_of_settings_and_identities_are_no_job(void **state)
 {
     start(&h, here, here);
     redis_fixture_command(here, "PUBLISH dq:ready =orders");
+    redis_fixture_command(here, "PUBLISH dq:ready !");
     redis_fixture_command(here, "PUBLISH dq:ready -nobody");
     redis_fixture_command(here, "PUBLISH dq:ready last");
     run_until(h.loop, &h.is_ready_heard);
     assert_int_equal(h.settings_heard, 1);
+    assert_int_equal(h.identities_heard, 1);
 }
 
 static void events_of_buckets_are_told_and_nonsense_is_not(void **state)
@@ -325,7 +335,7 @@ int main(void)
         WITH_TWO(one_redis_that_is_not_heard_is_looked_after),
         WITH_TWO(a_place_that_hears_the_smaller_part_is_left),
         WITH_TWO(it_is_not_left_for_a_place_that_hears_no_more),
-        WITH_TWO(settings_that_changed_are_no_job),
+        WITH_TWO(changes_of_settings_and_identities_are_no_job),
         WITH_TWO(events_of_buckets_are_told_and_nonsense_is_not),
     };
 

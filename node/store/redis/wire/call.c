@@ -38,7 +38,7 @@ void call_add_number(struct script_call *call, int64_t number)
 static bool is_of_the_bucket(char letter)
 {
     return letter == 't' || letter == 'n' || letter == 'o' || letter == 'a' || letter == 'c' ||
-           letter == 'h' || letter == 'f';
+           letter == 'h' || letter == 'f' || letter == 'i';
 }
 
 /* Writes the beginning of a bucket's keys, `dq:{7}:`; returns its length. */

@@ -14,16 +14,18 @@
 static const enum status codes[] = {
     STATUS_OK,        STATUS_DUPLICATE,    STATUS_NOT_FOUND,        STATUS_NOT_RESERVED,
     STATUS_NOT_OWNER, STATUS_OUT_OF_RANGE, STATUS_WRONG_STATE,      STATUS_FENCED,
-    STATUS_UNKNOWN,   STATUS_TOPIC_FULL,   STATUS_TOPIC_FULL_BYTES,
+    STATUS_UNKNOWN,   STATUS_TOPIC_FULL,   STATUS_TOPIC_FULL_BYTES, STATUS_TOO_MANY_IDENTITIES,
 };
 
 #define CODES (sizeof(codes) / sizeof(*codes))
 
-/* No other script than those of pushes has them. */
-static bool is_of_pushes(enum status status)
+/* No other script than those of pushes, or of identities, has them. */
+static bool is_of_others(enum status status, enum op_verb verb)
 {
-    return status == STATUS_UNKNOWN || status == STATUS_TOPIC_FULL ||
-           status == STATUS_TOPIC_FULL_BYTES;
+    if (status == STATUS_TOO_MANY_IDENTITIES)
+        return verb != OP_IDENTIFY;
+    return verb != OP_PUSH && (status == STATUS_UNKNOWN || status == STATUS_TOPIC_FULL ||
+                               status == STATUS_TOPIC_FULL_BYTES);
 }
 
 /* ---- whole answers ---- */
@@ -126,7 +128,7 @@ static enum reply_meaning decode_script(const redisReply *reply, struct op *op,
     }
     if (status == STATUS_FENCED && !take_seen(reply, op))
         return malformed(op);
-    if (is_of_pushes(status) && op->verb != OP_PUSH)
+    if (is_of_others(status, op->verb))
         return malformed(op);
     op->status = status;
     op->now_ms = head.now_ms;
@@ -148,7 +150,7 @@ enum reply_meaning reply_decode_one(const redisReply *reply, unsigned i, unsigne
         return malformed(op);
     if (codes[code] == STATUS_OK && !take_part(reply, at + 1, op))
         return malformed(op);
-    if (codes[code] == STATUS_FENCED || (is_of_pushes(codes[code]) && op->verb != OP_PUSH))
+    if (codes[code] == STATUS_FENCED || is_of_others(codes[code], op->verb))
         return malformed(op);
     op->status = codes[code];
     op->now_ms = head.now_ms;

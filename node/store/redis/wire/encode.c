@@ -382,6 +382,28 @@ static void add_fence(struct script_call *call, const struct script_keys *keys,
     call_add_number(call, op->in.fence.adopts);
 }
 
+/* ---- identities ---- */
+
+static void add_known(struct script_call *call, const struct script_keys *keys,
+                      const struct op *op)
+{
+    call_add_bytes(call, op->in.identities.known);
+}
+
+static void add_identify(struct script_call *call, const struct script_keys *keys,
+                         const struct op *op)
+{
+    assert(op->in.identify.mark_count <= OP_IDENTITY_MARKS_MAX);
+    call_add_bytes(call, op->id);
+    call_add_bytes(call, op->in.identify.line);
+    call_add_bytes(call, op->in.identify.id);
+    call_add_number(call, op->in.identify.as);
+    call_add_number(call, op->in.identify.floor);
+    call_add_number(call, op->in.identify.expected + 1);
+    for (unsigned i = 0; i < op->in.identify.mark_count; i++)
+        call_add_bytes(call, op->in.identify.marks[i]);
+}
+
 /* The keys and arguments of each verb's script, as the script's top lists them.
  *
  * To add an operation: its line in op.h, its script in lua/ (and in CMakeLists.txt), its row
@@ -418,6 +440,8 @@ static const struct {
     [OP_AUDIT] = {"jf", add_audit},
     [OP_REPAIR] = {"jf", add_repair},
     [OP_FENCE] = {"f", add_fence},
+    [OP_IDENTITIES] = {"i", add_known},
+    [OP_IDENTIFY] = {"it", add_identify},
 };
 
 /* ---- the scripts' texts ---- */
@@ -634,6 +658,8 @@ size_t script_bytes(const struct op *op)
         bytes += (size_t)op->in.leases.count * 32;
     else if (op->verb == OP_RECORD)
         bytes += bytes_of_records(op);
+    else if (op->verb == OP_IDENTIFY)
+        bytes += op->in.identify.line.len;
     else if (op->verb == OP_SCAN)
         bytes += (size_t)op->in.scan.rule_count * 64 + (op->in.scan.share ? SHARE_BYTES : 0);
     return bytes;

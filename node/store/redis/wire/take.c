@@ -497,6 +497,56 @@ static bool take_repair(const redisReply *reply, struct op *op, struct reply_roo
     return take_damage(reply, HEAD, &op->out.repair.damage);
 }
 
+/* ---- identities ---- */
+
+#define IDENTITY_ELEMENTS 3
+
+static bool take_version(const redisReply *reply, size_t i, int64_t *version)
+{
+    return take_number(reply, i, 0, OP_IDENTITY_VERSION_MAX, version);
+}
+
+static bool take_identity(const redisReply *reply, size_t i, struct identity_row *row)
+{
+    return take_bytes(reply, i, &row->name) && take_version(reply, i + 1, &row->version) &&
+           take_bytes(reply, i + 2, &row->line);
+}
+
+static bool take_changed(const redisReply *reply, struct op *op, struct reply_room *room)
+{
+    typeof(op->out.identities) all = {.rows = room->identities};
+
+    if (!take_version(reply, HEAD + 1, &all.version) ||
+        !take_version(reply, HEAD + 2, &all.horizon) || !take_bytes(reply, HEAD + 3, &all.id) ||
+        (all.id.len && all.id.len != OP_IDENTITY_ID_CHARS))
+        return false;
+    for (size_t i = HEAD + 4; i < reply->elements; i += IDENTITY_ELEMENTS, all.count++) {
+        if (all.count == OP_IDENTITY_ROWS_MAX ||
+            !take_identity(reply, i, &room->identities[all.count]))
+            return false;
+    }
+    op->out.identities = all;
+    return true;
+}
+
+static bool take_identities(const redisReply *reply, struct op *op, struct reply_room *room)
+{
+    bool is_same;
+
+    if (!take_bool(reply, HEAD, &is_same))
+        return false;
+    if (!is_same)
+        return take_changed(reply, op, room);
+    memset(&op->out.identities, 0, sizeof(op->out.identities));
+    op->out.identities.is_same = true;
+    return reply->elements == HEAD + 1;
+}
+
+static bool take_identified(const redisReply *reply, struct op *op, struct reply_room *room)
+{
+    return take_version(reply, HEAD, &op->out.identify.version);
+}
+
 static bool (*const takers[OP_COUNT])(const redisReply *, struct op *, struct reply_room *) = {
     [OP_PUSH] = take_push,
     [OP_POP] = take_pop,
@@ -522,6 +572,8 @@ static bool (*const takers[OP_COUNT])(const redisReply *, struct op *, struct re
     [OP_AUDIT] = take_audit,
     [OP_REPAIR] = take_repair,
     [OP_FENCE] = take_nothing,
+    [OP_IDENTITIES] = take_identities,
+    [OP_IDENTIFY] = take_identified,
 };
 
 /* Most answers are of pushes: no call through the table for them. */

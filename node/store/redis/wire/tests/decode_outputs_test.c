@@ -415,6 +415,73 @@ static void reads_a_page_of_settings(void **state)
     assert_int_equal(decode_built(&op), REPLY_MALFORMED);
 }
 
+/* ---- identities ---- */
+
+static void build_identities(unsigned count, int64_t version)
+{
+    build();
+    build_number(0);
+    build_number(9);
+    build_number(7);
+    build_bytes(BYTES("0123456789abcdef"));
+    for (unsigned i = 0; i < count; i++) {
+        build_bytes(BYTES("shop"));
+        build_number(version);
+        build_bytes(BYTES("shop produce"));
+    }
+}
+
+static void reads_identities(void **state)
+{
+    struct op op = op_of(OP_IDENTITIES);
+
+    build_identities(OP_IDENTITY_ROWS_MAX, OP_IDENTITY_VERSION_MAX);
+    assert_int_equal(decode_built(&op), REPLY_DONE);
+    assert_false(op.out.identities.is_same);
+    assert_int_equal(op.out.identities.version, 9);
+    assert_int_equal(op.out.identities.horizon, 7);
+    assert_true(bytes_equal(op.out.identities.id, BYTES("0123456789abcdef")));
+    assert_int_equal(op.out.identities.count, OP_IDENTITY_ROWS_MAX);
+    assert_int_equal(op.out.identities.rows[0].version, OP_IDENTITY_VERSION_MAX);
+    assert_true(bytes_equal(op.out.identities.rows[0].line, BYTES("shop produce")));
+    build();
+    build_number(1);
+    assert_int_equal(decode_built(&op), REPLY_DONE);
+    assert_true(op.out.identities.is_same);
+    assert_int_equal(op.out.identities.count, 0);
+}
+
+static void identities_of_another_form_are_malformed(void **state)
+{
+    struct op op = op_of(OP_IDENTITIES);
+
+    build_identities(OP_IDENTITY_ROWS_MAX + 1, 1);
+    assert_int_equal(decode_built(&op), REPLY_MALFORMED);
+    assert_int_equal(op.status, STATUS_STORE_ERROR);
+    build_identities(1, OP_IDENTITY_VERSION_MAX + 1);
+    assert_int_equal(decode_built(&op), REPLY_MALFORMED);
+    build_identities(1, -1);
+    assert_int_equal(decode_built(&op), REPLY_MALFORMED);
+    build_identities(1, 1);
+    build_bytes(BYTES("mill"));
+    assert_int_equal(decode_built(&op), REPLY_MALFORMED);
+    build();
+    build_number(1);
+    build_number(1);
+    assert_int_equal(decode_built(&op), REPLY_MALFORMED);
+    build();
+    build_number(0);
+    build_number(9);
+    build_number(7);
+    build_bytes(BYTES("012345678"));
+    assert_int_equal(decode_built(&op), REPLY_MALFORMED);
+    op = op_of(OP_IDENTIFY);
+    build();
+    build_number(-1);
+    assert_int_equal(decode_built(&op), REPLY_MALFORMED);
+    assert_int_equal(op.status, STATUS_UNKNOWN);
+}
+
 /* ---- history ---- */
 
 static void build_trace(unsigned count)
@@ -738,6 +805,8 @@ int main(void)
         cmocka_unit_test(reads_the_settings_of_one_topic),
         cmocka_unit_test(settings_that_are_damaged_are_none),
         cmocka_unit_test(reads_a_page_of_settings),
+        cmocka_unit_test(reads_identities),
+        cmocka_unit_test(identities_of_another_form_are_malformed),
         cmocka_unit_test(reads_what_a_job_went_through),
         cmocka_unit_test(passes_over_a_line_that_is_not_ours),
         cmocka_unit_test(reads_the_suspects_of_an_audit),

@@ -93,6 +93,14 @@ static struct op largest(enum op_verb verb)
     } else if (verb == OP_TRACE) {
         op.in.trace.before = bytes_of(cursor, sizeof(cursor));
         op.in.trace.limit = OP_RECORDS_MAX;
+    } else if (verb == OP_IDENTIFY) {
+        static const struct bytes marks[OP_IDENTITY_MARKS_MAX];
+
+        op.topic = BYTES("");
+        op.in.identify.as = op.in.identify.floor = op.in.identify.expected =
+            OP_IDENTITY_VERSION_MAX;
+        op.in.identify.marks = marks;
+        op.in.identify.mark_count = OP_IDENTITY_MARKS_MAX;
     } else if (verb == OP_CONFIGURE) {
         op.in.configure.mask = SETTINGS_ALL;
         op.in.configure.settings.paused_until_ms = SETTINGS_FOREVER;
@@ -122,9 +130,9 @@ static void assert_keys(unsigned script)
         char expected[32];
 
         snprintf(expected, sizeof(expected), "dq:{7}:%c%s", at[0],
-                 at[0] == 'u'               ? ":0000000000000000"
-                 : strchr("tnoachf", at[0]) ? ""
-                                            : ":t");
+                 at[0] == 'u'                ? ":0000000000000000"
+                 : strchr("tnoachfi", at[0]) ? ""
+                                             : ":t");
         assert_arg(i, expected);
     }
     assert_number(2, i - 3);

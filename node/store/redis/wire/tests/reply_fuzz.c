@@ -238,15 +238,36 @@ static void touch_audit(const struct op *op)
     read_all(op->out.audit.next);
 }
 
+static void touch_identities(const struct op *op)
+{
+    assert(op->out.identities.count <= OP_IDENTITY_ROWS_MAX);
+    assert(!op->out.identities.is_same || op->out.identities.count == 0);
+    for (unsigned i = 0; i < op->out.identities.count; i++) {
+        read_all(op->out.identities.rows[i].name);
+        read_all(op->out.identities.rows[i].line);
+        assert(op->out.identities.rows[i].version >= 0);
+    }
+    read_all(op->out.identities.id);
+}
+
 static void (*const touches[OP_COUNT])(const struct op *op) = {
-    [OP_POP] = touch_jobs,          [OP_DELIVERED] = touch_leases,
-    [OP_KEEP] = touch_leases,       [OP_RETURN] = touch_leases,
-    [OP_RELEASE] = touch_change,    [OP_KICK] = touch_chunk,
-    [OP_PURGE] = touch_chunk,       [OP_GET] = touch_row,
-    [OP_LIST] = touch_list,         [OP_SCAN] = touch_scan,
-    [OP_TOPICS] = touch_topics,     [OP_CONFIGURE] = touch_settings,
-    [OP_SETTINGS] = touch_settings, [OP_TRACE] = touch_trace,
-    [OP_PLACES] = touch_places,     [OP_AUDIT] = touch_audit,
+    [OP_POP] = touch_jobs,
+    [OP_DELIVERED] = touch_leases,
+    [OP_KEEP] = touch_leases,
+    [OP_RETURN] = touch_leases,
+    [OP_RELEASE] = touch_change,
+    [OP_KICK] = touch_chunk,
+    [OP_PURGE] = touch_chunk,
+    [OP_GET] = touch_row,
+    [OP_LIST] = touch_list,
+    [OP_SCAN] = touch_scan,
+    [OP_TOPICS] = touch_topics,
+    [OP_CONFIGURE] = touch_settings,
+    [OP_SETTINGS] = touch_settings,
+    [OP_TRACE] = touch_trace,
+    [OP_PLACES] = touch_places,
+    [OP_AUDIT] = touch_audit,
+    [OP_IDENTITIES] = touch_identities,
 };
 
 /* ---- what was asked ---- */
