@@ -28,9 +28,12 @@ struct known {
     unsigned count, key_count;
 };
 
+/* What is known of the identities. */
+enum knowledge { OFF, AWAITED, LATE, COMPLETE };
+
 struct access {
     struct known known;
-    bool is_on;
+    enum knowledge knowledge;
     EVP_MD *sha256;
     EVP_MD_CTX *hashing;
     unsigned char salt[SALT_BYTES];
@@ -117,7 +120,17 @@ void access_free(struct access *a)
 
 bool access_is_on(const struct access *a)
 {
-    return a->is_on;
+    return a->knowledge != OFF;
+}
+
+bool access_is_awaited(const struct access *a)
+{
+    return a->knowledge == AWAITED;
+}
+
+bool access_is_incomplete(const struct access *a)
+{
+    return a->knowledge == AWAITED || a->knowledge == LATE;
 }
 
 unsigned access_count(const struct access *a)
@@ -295,14 +308,32 @@ enum status access_take(struct access *a, struct bytes text, struct buf *why)
         return STATUS_BAD_CONFIG;
     }
     replace(a, &fresh);
-    a->is_on = true;
+    if (a->knowledge == OFF)
+        a->knowledge = COMPLETE;
     return STATUS_OK;
+}
+
+void access_await(struct access *a)
+{
+    a->knowledge = AWAITED;
+}
+
+void access_give_up(struct access *a)
+{
+    if (a->knowledge == AWAITED)
+        a->knowledge = LATE;
+}
+
+void access_complete(struct access *a)
+{
+    if (a->knowledge != OFF)
+        a->knowledge = COMPLETE;
 }
 
 void access_turn_off(struct access *a)
 {
     replace(a, &(struct known){0});
-    a->is_on = false;
+    a->knowledge = OFF;
 }
 
 /* ---- finding one ---- */
@@ -350,6 +381,19 @@ struct identity *access_of_name(const struct access *a, struct bytes name, int64
     struct identity *found = find_name(a, name);
 
     return found ? unless_over(found, now_ms) : NULL;
+}
+
+struct identity *access_of_client(const struct access *a, struct bytes names, struct bytes as,
+                                  int64_t now_ms, bool *is_ports)
+{
+    struct identity *who = access_of_certificate(a, names, now_ms);
+
+    *is_ports = false;
+    if (who || (names.len && access_is_incomplete(a)))
+        return who;
+    who = access_of_name(a, as, now_ms);
+    *is_ports = who != NULL;
+    return who;
 }
 
 /* ---- without a valid token ---- */

@@ -268,6 +268,64 @@ static void is_off_until_it_is_told_of_identities_were_it_none(void **state)
     buf_fini(&text);
 }
 
+static void knows_whether_all_are_known(void **state)
+{
+    struct buf text = BUF_INIT;
+
+    access_complete(*state);
+    access_give_up(*state);
+    assert_false(access_is_on(*state));
+    access_await(*state);
+    assert_true(access_is_on(*state) && access_is_awaited(*state));
+    take(*state, &text); /* those of a file */
+    assert_true(access_is_awaited(*state));
+    access_give_up(*state);
+    assert_true(access_is_on(*state) && access_is_incomplete(*state));
+    assert_false(access_is_awaited(*state));
+    take(*state, &text);
+    assert_true(access_is_incomplete(*state));
+    access_complete(*state);
+    access_give_up(*state);
+    assert_true(access_is_on(*state));
+    assert_false(access_is_incomplete(*state));
+    access_await(*state);
+    access_turn_off(*state);
+    assert_false(access_is_on(*state) || access_is_awaited(*state));
+    take(*state, &text);
+    assert_true(access_is_on(*state));
+    assert_false(access_is_incomplete(*state));
+}
+
+static const char *of_client(struct access *a, const char *names)
+{
+    bool is_ports;
+    struct identity *who =
+        access_of_client(a, bytes_of_text(names), BYTES("guest"), NOW_MS, &is_ports);
+
+    assert_int_equal(is_ports, who && bytes_equal(who->name, BYTES("guest")));
+    return name_of(who);
+}
+
+static void a_certificate_may_be_for_tls_alone_once_all_are_known(void **state)
+{
+    struct buf text = BUF_INIT;
+
+    buf_add_text(&text, "mill produce cert=DNS:mill\nguest produce");
+    take(*state, &text);
+    assert_string_equal(of_client(*state, "DNS:mill\n"), "mill");
+    assert_string_equal(of_client(*state, "DNS:other\n"), "guest");
+    assert_string_equal(of_client(*state, ""), "guest");
+    access_await(*state);
+    assert_string_equal(of_client(*state, "DNS:mill\n"), "mill");
+    assert_string_equal(of_client(*state, "DNS:other\n"), "");
+    assert_string_equal(of_client(*state, ""), "guest");
+    access_give_up(*state);
+    assert_string_equal(of_client(*state, "DNS:other\n"), "");
+    access_complete(*state);
+    assert_string_equal(of_client(*state, "DNS:other\n"), "guest");
+    buf_fini(&text);
+}
+
 static void an_identity_in_use_outlives_the_file(void **state)
 {
     struct buf text = BUF_INIT;
@@ -331,6 +389,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(is_nobody_from_its_last_second_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_bad_file_changes_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(is_off_until_it_is_told_of_identities_were_it_none,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(knows_whether_all_are_known, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_certificate_may_be_for_tls_alone_once_all_are_known,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_identity_in_use_outlives_the_file, set_up,
                                         tear_down),
