@@ -17,7 +17,6 @@
 #include "node/queue/queue.h"
 #include "protocol/access/identity.h"
 #include "protocol/conn/floating.h"
-#include "protocol/conn/proxy.h"
 
 #define PORT_GRACE_MS 50
 
@@ -35,8 +34,7 @@
 
 #define TURNED_AWAY_PER_TURN 4
 
-#define ARRIVING_SPARE   32
-#define PROXY_WARNING_MS 60000
+#define PROXIED_SPARE 32
 
 /* Other sockets than TCP refuse the options, and need none. */
 void listener_prepare(int fd)
@@ -237,149 +235,29 @@ static void admit(struct port *p, int fd)
     p->ops->on_client(p, fd, peer, admission);
 }
 
-/* ---- clients of a proxy, until it has said who they are ---- */
-
-struct arriving {
-    struct list link;
-    struct port *port;
-    int fd;
-    struct peer_end proxy;
-    struct event *readable;
-    struct timer timer;
-    struct buf header; /* so far */
-};
-
-static void arriving_free(struct arriving *a)
+static void on_proxied(struct proxied *proxied, int fd, const struct peer_end *client)
 {
-    timer_disarm(&a->port->loop->timers, &a->timer);
-    event_free(a->readable);
-    list_remove(&a->link);
-    a->port->arriving_count--;
-    buf_fini(&a->header);
-    free(a);
-}
+    struct port *p = CONTAINER_OF(proxied, struct port, proxied);
 
-static void tell_of_proxy(struct port *p, const struct peer_end *proxy, const char *what)
-{
-    int64_t now_mono_ms = timers_now(&p->loop->timers);
-    struct buf from = BUF_INIT;
-
-    p->stats.unproxied++;
-    if (now_mono_ms < p->next_proxy_warning_mono_ms)
-        return;
-    p->next_proxy_warning_mono_ms = now_mono_ms + PROXY_WARNING_MS;
-    peer_end_print(proxy, &from);
-    LOG_WARN(p->ops->name, "a connection from %s, which is in %s.proxies, %s: closed",
-             buf_text(&from), p->ops->name, what);
-    buf_fini(&from);
-}
-
-static void turn_away(struct arriving *a, const char *what)
-{
-    int fd = a->fd;
-
-    if (what)
-        tell_of_proxy(a->port, &a->proxy, what);
-    arriving_free(a);
-    close(fd);
-}
-
-static void on_header_late(struct timer *timer)
-{
-    turn_away(CONTAINER_OF(timer, struct arriving, timer),
-              "brings no PROXY header within 5 seconds");
-}
-
-static void take_arrived(struct arriving *a, const struct peer_end *from)
-{
-    struct port *p = a->port;
-    int fd = a->fd;
-
-    p->listener.from = *from;
-    arriving_free(a);
+    p->listener.from = *client;
     admit(p, fd);
-}
-
-/* Takes no byte behind the header from the kernel. False: there is nothing to take now. */
-static bool receive_header(struct arriving *a, size_t peeked, size_t used)
-{
-    size_t before = a->header.len - peeked;
-    ssize_t n = recv(a->fd, a->header.at + before, used - before, MSG_DONTWAIT);
-
-    return n == (ssize_t)(used - before);
-}
-
-static void hear(struct arriving *a)
-{
-    size_t room = PROXY_HEADER_MAX - a->header.len, used;
-    ssize_t n = recv(a->fd, buf_reserve(&a->header, room), room, MSG_PEEK | MSG_DONTWAIT);
-    struct peer_end client = a->proxy;
-    enum proxy_result result;
-
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (n <= 0) { /* a check of the proxy's only connects */
-        turn_away(a, a->header.len ? "ends within its PROXY header" : NULL);
-        return;
-    }
-    a->header.len += (size_t)n;
-    used = a->header.len;
-    result = proxy_read(buf_bytes(&a->header), &client, &used);
-    if (result == PROXY_BAD || !receive_header(a, (size_t)n, used))
-        turn_away(a, "does not begin with a PROXY header");
-    else if (result != PROXY_MORE)
-        take_arrived(a, &client);
-}
-
-static void on_header(evutil_socket_t fd, short what, void *arg)
-{
-    struct arriving *a = arg;
-
-    loop_touch(a->port->loop);
-    hear(a);
-}
-
-/* What comes with the connection is heard at once, so that a client that has asked already is
- * there when its address moves. */
-static void begin_to_hear(struct port *p, int fd)
-{
-    struct arriving *a = must(calloc(1, sizeof(*a)));
-
-    *a = (struct arriving){.port = p, .fd = fd, .proxy = p->listener.from};
-    list_append(&p->arriving, &a->link);
-    p->arriving_count++;
-    timer_init(&a->timer, on_header_late);
-    timer_arm(&p->loop->timers, &a->timer, PORT_PROXY_MS);
-    a->readable = event_new(p->loop->base, fd, EV_READ | EV_PERSIST, on_header, a);
-    if (!a->readable)
-        abort();
-    event_add(a->readable, NULL);
-    hear(a);
-}
-
-static void forget_arriving(struct port *p)
-{
-    struct list *link;
-
-    while ((link = list_first(&p->arriving)))
-        turn_away(CONTAINER_OF(link, struct arriving, link), NULL);
 }
 
 /* A full port still hears a few, because they may ask for its health. */
 static bool has_room_to_hear(const struct port *p)
 {
-    return p->arriving_count < ARRIVING_SPARE ||
-           p->arriving_count + p->stats.connections < p->connections_max;
+    return p->proxied.count < PROXIED_SPARE ||
+           p->proxied.count + p->stats.connections < p->connections_max;
 }
 
 static void on_accept(struct listener *l, int fd)
 {
     struct port *p = CONTAINER_OF(l, struct port, listener);
 
-    if (!networks_have(&p->proxies, &l->from.address)) {
+    if (!proxied_is_from(&p->proxied, &l->from)) {
         admit(p, fd);
     } else if (has_room_to_hear(p)) {
-        begin_to_hear(p, fd);
+        proxied_hear(&p->proxied, fd, &l->from);
     } else {
         p->stats.rejected++;
         l->turned_away++;
@@ -492,7 +370,7 @@ static void on_grace_over(struct timer *timer)
     struct port *p = CONTAINER_OF(timer, struct port, grace);
 
     p->is_closing = true;
-    forget_arriving(p);
+    proxied_forget(&p->proxied);
     p->ops->set_limits(p);
     LIST_EACH (link, &p->clients)
         p->ops->wind_up(CONTAINER_OF(link, struct port_client, link));
@@ -523,7 +401,9 @@ void port_init(struct port *p, const struct port_ops *ops, struct loop *loop,
     p->queue = queue;
     peers_init(&p->peers);
     list_init(&p->clients);
-    list_init(&p->arriving);
+    p->proxied = (struct proxied){
+        .name = ops->name, .loop = loop, .wrong = &p->stats.unproxied, .on_known = on_proxied};
+    proxied_init(&p->proxied);
     timer_init(&p->grace, on_grace_over);
     timer_init(&p->stopped, on_all_gone);
     p->kind.name = ops->name;
@@ -544,8 +424,7 @@ void port_set_tls(struct port *p, struct tls *tls, enum tls_mode mode, int64_t l
 
 void port_set_proxies(struct port *p, struct bytes proxies)
 {
-    if (!networks_read(proxies, &p->proxies))
-        p->proxies.count = 0;
+    proxied_set(&p->proxied, proxies);
 }
 
 void port_set_limits(struct port *p)
@@ -581,7 +460,7 @@ void port_open(struct port *p, int listen_fd)
 
 void port_fini(struct port *p)
 {
-    assert(list_is_empty(&p->clients) && list_is_empty(&p->arriving));
+    assert(list_is_empty(&p->clients) && p->proxied.count == 0);
     listener_stop(&p->listener);
     peers_fini(&p->peers);
 }

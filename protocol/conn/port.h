@@ -8,11 +8,9 @@
  *             new ones: a request on its way when the node stops still gets an answer
  *   CLOSING   a connection ends once it has nothing in work and its replies are read
  *
- * A connection from a proxy of port_set_proxies() begins with a header of the PROXY protocol,
- * before TLS, within PORT_PROXY_MS; what a proxy sends without one is closed, as the protocol
- * asks: a client that could leave the header out could also send one of its own. From then on
- * the client is the one that the header names, for limits, logs and the dialect. A header from
- * anybody else is a request that no dialect understands.
+ * A connection from a proxy of port_set_proxies() begins with a PROXY header (proxied.h): from
+ * then on the client is the one that the header names, for limits, logs and the dialect. A
+ * header from anybody else is a request that no dialect understands.
  *
  * A dialect embeds a struct port in its server and a struct port_client in its client.
  *
@@ -30,9 +28,9 @@
 
 #include "base/list.h"
 #include "base/loop.h"
-#include "base/network.h"
 #include "protocol/conn/connection.h"
 #include "protocol/conn/peer.h"
+#include "protocol/conn/proxied.h"
 
 /* Accepts clients on a listening socket that somebody else has bound.
  *
@@ -47,8 +45,6 @@
 
 /* Then the loop serves connections again. */
 #define LISTENER_ACCEPTS_PER_TURN 32
-
-#define PORT_PROXY_MS 5000 /* a packet that was lost comes again within 3 s */
 
 struct event;
 
@@ -184,10 +180,7 @@ struct port {
     /* port.c's own */
     struct listener listener;
     struct port_peers peers; /* by address */
-    struct networks proxies;
-    struct list arriving; /* from proxies, without a header so far */
-    unsigned arriving_count;
-    int64_t next_proxy_warning_mono_ms;
+    struct proxied proxied;
     struct list clients;
     void (*on_stopped)(void *arg);
     void *stopped_arg;
@@ -220,8 +213,7 @@ void port_set_limits(struct port *p);
  * either has changed. A handshake may take `limit_ms`. */
 void port_set_tls(struct port *p, struct tls *tls, enum tls_mode mode, int64_t limit_ms);
 
-/* The proxies that clients come through from now on, as networks_read() takes them; a text that
- * it does not take means none. */
+/* The proxies that clients come through from now on: as proxied_set(). */
 void port_set_proxies(struct port *p, struct bytes proxies);
 
 /* Serves what connects to `listen_fd` (bound and listening), and owns that from now on. */

@@ -39,7 +39,7 @@ static const struct port_stats *stats_of(struct fixture *f)
 
 static unsigned arriving(struct fixture *f)
 {
-    return http_port(f->http)->arriving_count;
+    return http_port(f->http)->proxied.count;
 }
 
 /* A client of the proxy's, with this header. */
@@ -174,7 +174,7 @@ static void a_header_that_does_not_come_is_waited_for_a_while(void **state)
     slow = dial_from(f, f->loop, f->port, PROXY);
     AWAIT(f, arriving(f) == 2);
     say(&slow, "PROXY TCP4 192.0.2.7 ");
-    fixture_pass(f, PORT_PROXY_MS - 100);
+    fixture_pass(f, PROXIED_MS - 100);
     assert_int_equal(arriving(f), 2);
     fixture_pass(f, 200);
     assert_int_equal(arriving(f), 0);
