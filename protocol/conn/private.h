@@ -164,6 +164,9 @@ enum tls_progress {
 enum tls_progress connection_take_tls(struct connection *c, struct bytes wire, char *to,
                                       size_t room, size_t *len);
 
+/* The client has said over TLS that it sends no more; a connection without TLS has not. */
+bool connection_has_heard_goodbye(const struct connection *c);
+
 /* Writes what the kernel had no room for. False: there is none still, and on_writable comes; or
  * the connection is closed. */
 bool connection_flush_tls(struct connection *c);

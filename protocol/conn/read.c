@@ -78,6 +78,22 @@ static bool has_to_pause(const struct connection *c)
     return c->is_held || c->in_work >= c->kind->in_work_max;
 }
 
+static void end_input(struct connection *c)
+{
+    c->saw_end = true;
+    connection_begin_to_end(c, stream_len(&c->input) ? "the client left within a request"
+                                                     : "the client has ended");
+    connection_close_when_finished(c);
+}
+
+/* What came before the end is served first. */
+static void foresee_end(struct connection *c)
+{
+    c->saw_end = true;
+    connection_give_a_moment(c);
+}
+
+/* Behind a goodbye over TLS the kernel may report no end. */
 void connection_pause_or_resume(struct connection *c)
 {
     bool has_to;
@@ -91,6 +107,8 @@ void connection_pause_or_resume(struct connection *c)
     if (c->is_read_disabled)
         event_add(c->readable, NULL);
     c->is_read_disabled = false;
+    if (!has_to && connection_has_heard_goodbye(c))
+        end_input(c);
 }
 
 static void on_hangup(struct connection *c);
@@ -182,14 +200,6 @@ static void take_input(struct connection *c, struct bytes bytes)
     connection_leave_behind_reply(c, sent_before);
 }
 
-static void end_input(struct connection *c)
-{
-    c->saw_end = true;
-    connection_begin_to_end(c, stream_len(&c->input) ? "the client left within a request"
-                                                     : "the client has ended");
-    connection_close_when_finished(c);
-}
-
 static void lose(struct connection *c)
 {
     c->is_lost = true;
@@ -210,6 +220,8 @@ static void take_encrypted(struct connection *c, struct bytes wire)
         return;
     if (progress == TLS_BROKEN)
         lose(c);
+    else if (progress == TLS_ENDED && c->is_paused && stream_len(&c->input))
+        foresee_end(c);
     else if (progress == TLS_ENDED)
         end_input(c);
 }
@@ -329,8 +341,7 @@ static void on_hangup(struct connection *c)
     } else if (!has_input(c)) {
         end_input(c);
     } else {
-        c->saw_end = true;
-        connection_give_a_moment(c);
+        foresee_end(c);
     }
 }
 

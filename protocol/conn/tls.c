@@ -440,6 +440,11 @@ enum tls_progress connection_take_tls(struct connection *c, struct bytes wire, c
     return progress;
 }
 
+bool connection_has_heard_goodbye(const struct connection *c)
+{
+    return c->tls && SSL_get_shutdown(c->tls->ssl) & SSL_RECEIVED_SHUTDOWN;
+}
+
 /* ---- the client's certificate ---- */
 
 /* Adds a name, or nothing where it is none that an identity can have. */

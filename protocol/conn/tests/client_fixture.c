@@ -13,6 +13,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <openssl/ssl.h>
 
 #include <event2/event.h>
 
@@ -182,6 +183,14 @@ void reset(struct client *c)
 void end_sending(struct client *c)
 {
     assert_int_equal(shutdown(c->fd, SHUT_WR), 0);
+}
+
+void say_goodbye(struct client *c)
+{
+    if (c->tls)
+        assert_int_equal(SSL_shutdown(tls_peer_library(c->tls)), 0);
+    else
+        end_sending(c);
 }
 
 void say_bytes(struct client *c, struct bytes bytes)

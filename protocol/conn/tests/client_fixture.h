@@ -75,6 +75,7 @@ struct client dial_loopback(struct fixture *f, struct loop *loop, uint16_t port)
 void leave(struct client *c);       /* closes */
 void reset(struct client *c);       /* without a goodbye */
 void end_sending(struct client *c); /* half */
+void say_goodbye(struct client *c); /* the same; over TLS in its words alone */
 void say(struct client *c, const char *text);
 void say_bytes(struct client *c, struct bytes bytes);
 

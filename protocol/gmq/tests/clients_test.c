@@ -174,15 +174,15 @@ static void a_client_that_has_ended_its_side_gets_its_replies(void **state)
     leave(&c);
 }
 
-static void a_client_that_has_ended_its_side_gets_more_replies_than_fit_at_once(void **state)
+static void get_more_replies_than_fit_at_once(struct fixture *f, void (*end)(struct client *c))
 {
-    struct fixture *f = *state;
     struct client c = connect_client(f);
+    int64_t read_mono_ms;
 
     memory_store_hold(f->ms);
     for (unsigned i = 0; i < 3; i++)
         say(&c, PUSH("a", "t", "") PUSH("b", "t", "") POP("\"t\"") ACK("a"));
-    end_sending(&c);
+    end(&c);
     for (unsigned i = 0; i < 10; i++)
         fixture_turn(f);
     memory_store_unhold(f->ms);
@@ -195,8 +195,20 @@ static void a_client_that_has_ended_its_side_gets_more_replies_than_fit_at_once(
             lines += reply[i] == '\n';
         fixture_pass(f, 60); /* a Pop without a job does not wait */
     }
+    read_mono_ms = timers_now(&f->loop->timers);
     expect_end(&c);
+    assert_in_range(timers_now(&f->loop->timers) - read_mono_ms, 0, 1000);
     leave(&c);
+}
+
+static void a_client_that_has_ended_its_side_gets_more_replies_than_fit_at_once(void **state)
+{
+    get_more_replies_than_fit_at_once(*state, end_sending);
+}
+
+static void a_client_that_says_goodbye_gets_more_replies_than_fit_at_once(void **state)
+{
+    get_more_replies_than_fit_at_once(*state, say_goodbye);
 }
 
 /* ---- limits ---- */
@@ -885,6 +897,7 @@ int main(void)
         gmq_test(a_consumer_that_leaves_with_its_pipeline_full_costs_no_job),
         gmq_test(a_client_that_has_ended_its_side_gets_its_replies),
         gmq_test(a_client_that_has_ended_its_side_gets_more_replies_than_fit_at_once),
+        gmq_test(a_client_that_says_goodbye_gets_more_replies_than_fit_at_once),
         gmq_test(a_lower_limit_of_pipelined_requests_stops_no_client),
         gmq_test(turns_clients_away_when_there_are_too_many),
         gmq_test(one_address_has_no_more_places_than_its_limit),
