@@ -15,6 +15,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "node/queue/queue.h"
+#include "protocol/access/access.h"
 #include "protocol/access/identity.h"
 #include "protocol/conn/floating.h"
 
@@ -34,7 +35,8 @@
 
 #define TURNED_AWAY_PER_TURN 4
 
-#define PROXIED_SPARE 32
+#define PROXIED_SPARE    32
+#define RESUMED_PER_TURN 64
 
 /* Other sockets than TCP refuse the options, and need none. */
 void listener_prepare(int fd)
@@ -207,13 +209,60 @@ bool port_act_as(struct port_client *c, const struct identity *identity)
     return true;
 }
 
+/* ---- clients whose identity may be on its way ---- */
+
+bool port_hold_for_identities(struct port_client *c, const struct access *access)
+{
+    if (!access_is_awaited(access) || c->holds_no_more || c->port->is_stopping ||
+        connection_is_draining(&c->connection))
+        return false;
+    connection_hold(&c->connection);
+    list_append(&c->port->held, &c->held);
+    return true;
+}
+
+/* The client may be held again at once. */
+static void resume(struct port_client *c)
+{
+    list_remove(&c->held);
+    connection_resume(&c->connection);
+}
+
+static void resume_some(struct port *p, unsigned most)
+{
+    struct list *link;
+
+    for (unsigned i = 0; i < most && (link = list_first(&p->resumed)); i++)
+        resume(CONTAINER_OF(link, struct port_client, held));
+}
+
+static void on_resuming(struct timer *timer)
+{
+    struct port *p = CONTAINER_OF(timer, struct port, resuming);
+
+    resume_some(p, RESUMED_PER_TURN);
+    if (!list_is_empty(&p->resumed))
+        timer_arm(&p->loop->timers, timer, 0);
+}
+
+void port_hold_no_more(struct port_client *c)
+{
+    c->holds_no_more = true;
+    if (list_is_linked(&c->held))
+        resume(c);
+}
+
 void port_recheck(struct port *p)
 {
+    list_append_all(&p->resumed, &p->held);
+    timer_arm(&p->loop->timers, &p->resuming, 0);
     if (!p->ops->recheck)
         return;
     LIST_EACH (link, &p->clients)
         p->ops->recheck(CONTAINER_OF(link, struct port_client, link));
 }
+
+/* ---- accepting ---- */
 
 /* A client that comes from p->listener.from. */
 static void admit(struct port *p, int fd)
@@ -279,6 +328,7 @@ void port_join(struct port *p, struct port_client *c, int fd, struct peer *peer,
     listener_prepare(fd);
     list_append(&p->clients, &c->link);
     list_init(&c->unacked);
+    list_init(&c->held);
     connection_init(&c->connection, &p->kind, fd);
     c->connection.end = p->listener.from;
 }
@@ -288,6 +338,7 @@ void port_leave(struct port_client *c)
     struct port *p = c->port;
 
     list_remove(&c->link);
+    list_remove(&c->held);
     if (c->is_admitted) {
         p->stats.connections--;
         c->peer->connections--;
@@ -385,6 +436,8 @@ void port_stop(struct port *p, void (*on_stopped)(void *arg), void *arg)
     p->on_stopped = on_stopped;
     p->stopped_arg = arg;
     listener_stop(&p->listener);
+    list_append_all(&p->resumed, &p->held);
+    resume_some(p, UINT_MAX);
     LIST_EACH (link, &p->clients)
         p->ops->cancel_waits(CONTAINER_OF(link, struct port_client, link));
     timer_arm(&p->loop->timers, &p->grace, list_is_empty(&p->clients) ? 0 : PORT_GRACE_MS);
@@ -404,6 +457,9 @@ void port_init(struct port *p, const struct port_ops *ops, struct loop *loop,
     p->proxied = (struct proxied){
         .name = ops->name, .loop = loop, .wrong = &p->stats.unproxied, .on_known = on_proxied};
     proxied_init(&p->proxied);
+    list_init(&p->held);
+    list_init(&p->resumed);
+    timer_init(&p->resuming, on_resuming);
     timer_init(&p->grace, on_grace_over);
     timer_init(&p->stopped, on_all_gone);
     p->kind.name = ops->name;
@@ -461,6 +517,7 @@ void port_open(struct port *p, int listen_fd)
 void port_fini(struct port *p)
 {
     assert(list_is_empty(&p->clients) && p->proxied.count == 0);
+    timer_disarm(&p->loop->timers, &p->resuming);
     listener_stop(&p->listener);
     peers_fini(&p->peers);
 }
@@ -473,10 +530,24 @@ void port_free(struct port *p)
 
 /* ---- the virtual address ---- */
 
+/* Clients over an address that leaves wait for no identity. */
+static void resume_leaving(struct list *clients)
+{
+    LIST_EACH_SAFE (link, clients) {
+        struct port_client *c = CONTAINER_OF(link, struct port_client, held);
+
+        if (connection_is_draining(&c->connection))
+            resume(c);
+    }
+}
+
+/* Replies to held clients come first: behind them the connections are wound up. */
 void port_follow(struct port *p, const struct floating *floating)
 {
     if (p->kind.floating) /* else the clients' own address cannot be judged */
         listener_accept(&p->listener);
+    resume_leaving(&p->held);
+    resume_leaving(&p->resumed);
     connections_follow(&p->kind, floating);
 }
 

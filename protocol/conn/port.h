@@ -77,6 +77,7 @@ void listener_accept(struct listener *l);
 /* Accepts no more and closes the descriptor; harmless twice. */
 void listener_stop(struct listener *l);
 
+struct access;
 struct delivery;
 struct floating;
 struct identity;
@@ -182,6 +183,9 @@ struct port {
     struct port_peers peers; /* by address */
     struct proxied proxied;
     struct list clients;
+    struct list held;    /* clients whose identity may be on its way, */
+    struct list resumed; /* and those that are judged in the next turns */
+    struct timer resuming;
     void (*on_stopped)(void *arg);
     void *stopped_arg;
     struct timer grace;
@@ -195,7 +199,9 @@ struct port_client {
     struct peer *peer;
     struct list unacked; /* replies with jobs, in the order in which they were sent */
     struct identity_account
-        *account; /* of the identity that it acts as; NULL: of none so far */
+        *account;       /* of the identity that it acts as; NULL: of none so far */
+    struct list held;   /* in one of the port's two, or not */
+    bool holds_no_more; /* the client has ended its side */
     bool is_admitted;
 };
 
@@ -248,7 +254,19 @@ bool port_may_have_bytes(const struct port_client *c, size_t bytes, uint64_t mor
  * connections as it may, of this and other ports, and nothing has changed. */
 bool port_act_as(struct port_client *c, const struct identity *identity);
 
-/* Identities have changed: requests that wait as one that is gone wait no longer. */
+/* The client's next request, of which nothing is used so far, is of an identity that is not
+ * known. True: more of them are on their way, and the client is held. What has come is offered
+ * again, and is to be judged then, when
+ *   - identities have changed, or will not come: port_recheck(), over several turns;
+ *   - the client has ended its side, the port stops or the client's address moves away: at
+ * once. No timer of the dialect may run against the client meanwhile. */
+bool port_hold_for_identities(struct port_client *c, const struct access *access);
+
+/* The client has ended its side. For the dialect's on_end, as the last statement. */
+void port_hold_no_more(struct port_client *c);
+
+/* Identities have changed, or more or no more of them are on their way: requests that wait as
+ * one that is gone wait no longer, and those that wait for an identity are judged again. */
 void port_recheck(struct port *p);
 
 /* Sends a reply, as connection_send() does, and takes over the delivery that it carries. */

@@ -198,19 +198,12 @@ static const unsigned roles_for[] = {
 static struct identity *identity_of(struct gmq_client *client, bool *is_ports)
 {
     const struct gmq_options *options = &client->gmq->options;
-    int64_t now_ms = clock_wall_ms();
-    struct identity *who;
 
     *is_ports = false;
     if (!is_access_on(client->gmq))
         return NULL;
-    who = access_of_certificate(options->access, connection_names(&client->base.connection),
-                                now_ms);
-    if (who)
-        return who;
-    who = access_of_name(options->access, bytes_of_text(options->as), now_ms);
-    *is_ports = who != NULL;
-    return who;
+    return access_of_client(options->access, connection_names(&client->base.connection),
+                            bytes_of_text(options->as), clock_wall_ms(), is_ports);
 }
 
 struct identity *gmq_identity_of(struct gmq_client *client)
@@ -218,6 +211,15 @@ struct identity *gmq_identity_of(struct gmq_client *client)
     bool ignored;
 
     return identity_of(client, &ignored);
+}
+
+/* May a client that is nobody be somebody who is not known so far? */
+static bool is_on_its_way(struct gmq_client *client)
+{
+    const struct gmq_options *options = &client->gmq->options;
+
+    return is_access_on(client->gmq) && access_is_incomplete(options->access) &&
+           (*options->as || connection_names(&client->base.connection).len);
 }
 
 static bool has_topics(const struct identity *who, const struct gmq_call *call)
@@ -345,6 +347,10 @@ static enum status judge(const struct gmq *g, const struct gmq_call *call,
     return is_allowed(g, call, who) ? STATUS_OK : STATUS_FORBIDDEN;
 }
 
+#define IDENTITY_NOT_KNOWN                                                                  \
+    "unavailable: this node has not read the identities from Redis yet (access.in_redis), " \
+    "and knows none of this client; nothing happened: look at Redis, or try again later"
+
 #define CERTIFICATE_MAY_NOT \
     "forbidden: the identity of this client's certificate may not do that (cert=)"
 
@@ -400,6 +406,8 @@ static void take_request(struct gmq_client *client, struct bytes frame)
     buf_add_bytes(&g->frame, frame);
     is_json = gmq_call_parse(&call, g->frame.at, g->frame.len);
     status = is_json ? judge(g, &call, who) : STATUS_BAD_REQUEST;
+    if (status == STATUS_FORBIDDEN && !who && is_on_its_way(client))
+        call.refusal = IDENTITY_NOT_KNOWN;
     if (status == STATUS_FORBIDDEN && who && !is_ports)
         call.refusal = CERTIFICATE_MAY_NOT;
     if (status == STATUS_OK) {
@@ -460,6 +468,17 @@ static bool is_at_request(const struct gmq_client *client, struct bytes input)
     return !gmq_scan_is_inside(&client->scan) && i < input.len;
 }
 
+/* False: the client is held, until its identity is known or it has a turn. */
+static bool may_begin(struct gmq_client *client)
+{
+    const struct identity *who = gmq_identity_of(client);
+
+    if (!who && is_on_its_way(client) &&
+        port_hold_for_identities(&client->base, client->gmq->options.access))
+        return false;
+    return gmq_turn_begin(client, who);
+}
+
 /* The time of a request runs from its first byte that is read; behind a full load of requests
  * in work nothing is read. `has_ended`: a request has arrived completely. */
 static void watch_arrival(struct gmq_client *client, bool has_ended, bool is_inside)
@@ -496,7 +515,7 @@ static size_t on_input(struct connection *c, struct bytes input)
         struct bytes rest = bytes_of(input.at + used, input.len - used), frame;
         size_t n;
 
-        if (is_at_request(client, rest) && !gmq_turn_begin(client, gmq_identity_of(client)))
+        if (is_at_request(client, rest) && !may_begin(client))
             break;
         result = gmq_scan_next(&client->scan, rest, frame_max_bytes, &frame, &n);
         used += n;
@@ -527,6 +546,7 @@ static void on_end(struct connection *c)
 {
     gmq_turn_ended(client_of(c));
     give_up_waiting(client_of(c));
+    port_hold_no_more(&client_of(c)->base);
 }
 
 static void on_closed(struct connection *c)

@@ -30,11 +30,25 @@ static struct bytes token_in(struct bytes authorization)
     return bytes_of(authorization.at + front, authorization.len - front);
 }
 
+/* May the client be somebody who is not known so far? Without a token, a certificate and a name
+ * of the port's it is nobody. */
+static bool is_on_its_way(const struct http_request *r)
+{
+    struct http_client *client = r->client;
+    const struct http_options *options = &client->http->options;
+
+    return access_is_incomplete(options->access) &&
+           (r->exchange.head.authorization.at || *options->as ||
+            connection_names(&client->base.connection).len);
+}
+
 /* Also where there is no token: each refusal may be a line of the audit log. */
 static enum http_error refuse(struct http_request *r)
 {
     struct http *h = r->client->http;
 
+    if (is_on_its_way(r))
+        return HTTP_ERROR_IDENTITIES;
     if (!access_is_attempt_too_many(h->options.access, exchange_address(&r->exchange),
                                     timers_now(&h->port.loop->timers)))
         return HTTP_ERROR_UNAUTHORIZED;
@@ -42,8 +56,7 @@ static enum http_error refuse(struct http_request *r)
     return HTTP_ERROR_ATTEMPTS;
 }
 
-/* A wrong token does not fall back to the identity of those without one: it is a mistake. A
- * certificate that no identity has may be for TLS alone. */
+/* A wrong token does not fall back to the identity of those without one: it is a mistake. */
 static struct identity *find(struct http_request *r, enum exchange_proof *proof)
 {
     struct http *h = r->client->http;
@@ -51,17 +64,15 @@ static struct identity *find(struct http_request *r, enum exchange_proof *proof)
     struct bytes given = r->exchange.head.authorization;
     int64_t now_ms = clock_wall_ms();
     struct identity *who;
+    bool is_ports;
 
     *proof = EXCHANGE_TOKEN;
     if (given.at)
         return access_of_token(options->access, token_in(given), now_ms);
-    *proof = EXCHANGE_CERTIFICATE;
-    who = access_of_certificate(options->access, connection_names(&r->client->base.connection),
-                                now_ms);
-    if (who)
-        return who;
-    *proof = EXCHANGE_PORT;
-    return access_of_name(options->access, bytes_of_text(options->as), now_ms);
+    who = access_of_client(options->access, connection_names(&r->client->base.connection),
+                           bytes_of_text(options->as), now_ms, &is_ports);
+    *proof = is_ports ? EXCHANGE_PORT : EXCHANGE_CERTIFICATE;
+    return who;
 }
 
 static enum http_error identify(struct http_request *r)
@@ -84,6 +95,21 @@ static unsigned granted(const struct http_request *r)
     if (options->is_for_operators && !r->exchange.head.authorization.at)
         return ACCESS_ALL;
     return is_access_on(r->client->http) ? 0 : options->open_roles;
+}
+
+/* What is wrong with a head is told at once, by the request; so is what needs no identity. */
+bool admit_holds(struct http_client *client, struct bytes head)
+{
+    struct http_request r = {.client = client, .exchange.http = client->http};
+    const struct access *access = client->http->options.access;
+    enum exchange_proof proof;
+
+    if (!access || !access_is_awaited(access) || client->excess)
+        return false;
+    if (head_parse(head, &r.exchange.head) || route_find(&r.exchange) ||
+        r.exchange.route->roles & ACCESS_EVERYBODY || granted(&r) || find(&r, &proof))
+        return false;
+    return is_on_its_way(&r) && port_hold_for_identities(&client->base, access);
 }
 
 /* ---- its limits ---- */

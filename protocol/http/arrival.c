@@ -324,6 +324,8 @@ size_t http_take_head(struct http_client *client, struct bytes input)
         client->seen = (uint16_t)seen;
         return 0;
     }
+    if (!error && admit_holds(client, bytes_of(input.at, len)))
+        return 0;
     r = http_request_begin(client, bytes_of(input.at, len));
     if (!error)
         error = head_parse(bytes_of(r->head, len), &r->exchange.head);

@@ -57,6 +57,7 @@
     X(CODING,        501, "not_implemented",     "the only transfer coding understood is 'chunked'") \
     X(STORE_ERROR,   502, "store_error",         "the store refused the operation; nothing happened") \
     X(NOT_READY,     503, "not_ready",           "the store cannot be used")                   \
+    X(IDENTITIES,    503, "not_ready",           "this node has not read the identities from Redis yet (access.in_redis), and knows none of this request's token, certificate or port; nothing happened: look at Redis, or try again later") \
     X(STOPPING,      503, "shutting_down",       "the node is stopping")                       \
     X(UNAVAILABLE,   503, "unavailable",         "the store is unavailable; nothing happened") \
     X(FULL,       503, "too_many",            "too many connections (limits.connections); try again later") \

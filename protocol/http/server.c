@@ -298,13 +298,14 @@ void http_request_work(struct http_request *r)
 
 /* ---- input ---- */
 
-/* Decides what comes after this turn. `rest_bytes` of the input are not used yet. */
+/* Decides what comes after this turn. `rest_bytes` of the input are not used yet. A client that
+ * is held for its identity has no timer. */
 static void look_ahead(struct http_client *client, size_t rest_bytes)
 {
     bool is_idle = client->phase == HTTP_IN_HEAD && rest_bytes == 0;
 
-    if (is_idle && !client->excess)
-        disarm_timer(client); /* it was an empty line, in two parts */
+    if (client->base.connection.is_held || (is_idle && !client->excess))
+        disarm_timer(client); /* or it was an empty line, in two parts */
     else if (client->phase == HTTP_IN_HEAD && rest_bytes && client->seen == 0)
         hold(client, 0);
     else if (!is_idle && client->phase <= HTTP_IN_BODY && !timer_is_armed(&client->timer))
@@ -385,6 +386,7 @@ static bool is_busy(const struct connection *c)
 static void on_end(struct connection *c)
 {
     cancel_waits(client_of(c));
+    port_hold_no_more(&client_of(c)->base);
 }
 
 static void on_written(struct connection *c)
