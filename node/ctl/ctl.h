@@ -3,6 +3,7 @@
  *   main.c        the command line, from left to right
  *   commands.c    the table of commands, and help; commands.h says how to add one
  *   cmd_*.c       commands that are alike; a header where other commands need some of that
+ *   token_*.c     what cmd_token.c does to identities, by the place where they are
  *   options.c     option tables: parsing; commands.c prints the same tables
  *   completion.c  scripts for shells, and the words of the tables that the scripts ask for
  *   client.c      HTTP, through libcurl: the way to the node, and the token
