@@ -122,6 +122,15 @@ def test_an_answer_that_is_lost_is_looked_for(words, trouble):
     assert len(known.changes) == len(trouble) + (trouble[-1] != "lost")
 
 
+def test_a_node_that_is_away_for_a_moment_is_asked_again():
+    known = Identities(shop=f"shop produce token={A}")
+    shown, lists = known.shown, iter([known.shown(), "unavailable"])
+    known.shown = lambda: next(lists, None) or shown()
+    known.trouble = ["lost"]
+    done = run(known, "new", "shop")
+    assert done.code == DONE and known.tokens("shop") == [A, hash_of(done.text.strip())]
+
+
 @pytest.mark.parametrize("format", [(), ("--json",)])
 def test_a_token_that_may_hold_is_shown(format):
     known = Identities(shop=f"shop produce token={A}")
