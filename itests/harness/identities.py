@@ -34,9 +34,11 @@ class Identities:
         def row(name, line, version):
             roles, *rest = line.split()[1:]
             members = dict(word.split("=") for word in rest)
-            return {"name": name, "roles": roles, "topics": members.get("topics", "").split(","),
-                    "tokens": len(members.get("token", "").split(",")), "until_ms": None,
-                    "version": version, "line": line}
+            told = {"name": name, "version": version, "line": line}
+            if "colour" in members:  # of such a line a node can tell nothing else
+                return told
+            return told | {"roles": roles.split(","), "topics": members.get("topics", "*").split(","),
+                           "tokens": len(members.get("token", "").split(",")), "until_ms": None}
         return {"identities": [row(name, *pair) for name, pair in self.rows.items()]}
 
     def change(self, name, line, version):

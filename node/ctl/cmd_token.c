@@ -208,21 +208,34 @@ static enum ctl_exit run_revoke(struct ctl *ctl, const struct token_place *place
 
 /* ---- token list ---- */
 
-static void add_row(struct table *table, const json_t *row)
+/* A list, or its words as a text with commas; "-" where neither is there. */
+static void add_words(struct table *table, const json_t *words, const char *if_empty)
 {
-    json_t *topics = json_object_get(row, "topics");
     struct buf text = BUF_INIT;
 
-    table_add(table, output_text(row, "name"));
-    table_add(table, output_text(row, "roles"));
-    for (size_t i = 0; i < json_array_size(topics); i++)
-        buf_printf(&text, "%s%s", i ? "," : "", json_string_value(json_array_get(topics, i)));
-    table_add(table, text.len ? buf_bytes(&text) : BYTES("*"));
+    if (json_is_string(words))
+        buf_add_text(&text, json_string_value(words));
+    for (size_t i = 0; i < json_array_size(words); i++) {
+        const char *word = json_string_value(json_array_get(words, i));
+
+        buf_printf(&text, "%s%s", i ? "," : "", word ? word : "-");
+    }
+    table_add(table, text.len ? buf_bytes(&text) : bytes_of_text(words ? if_empty : "-"));
     buf_fini(&text);
+}
+
+/* Of a line that cannot be read, a node tells only the name. */
+static void add_row(struct table *table, const json_t *row)
+{
+    int64_t until_ms = output_number(row, "until_ms", 0);
+
+    table_add(table, output_text(row, "name"));
+    add_words(table, json_object_get(row, "roles"), "-");
+    add_words(table, json_object_get(row, "topics"), "*");
     table_add_number(table, output_number(row, "tokens", 0));
-    table_add(table, json_object_get(row, "cert") ? output_text(row, "cert") : BYTES("-"));
-    if (output_number(row, "until_ms", 0))
-        table_add_moment(table, output_number(row, "until_ms", 0));
+    add_words(table, json_object_get(row, "cert"), "-");
+    if (until_ms)
+        table_add_moment(table, until_ms);
     else
         table_add_text(table, "-");
 }
