@@ -149,10 +149,15 @@ bool base64_decode(struct bytes text, struct bytes *out)
 
 void hex_add(struct buf *out, const void *at, size_t len)
 {
+    static const char digits[] = "0123456789abcdef";
     const unsigned char *bytes = at;
+    char *to = buf_reserve(out, 2 * len);
 
-    for (size_t i = 0; i < len; i++)
-        buf_printf(out, "%02x", bytes[i]);
+    for (size_t i = 0; i < len; i++) {
+        *to++ = digits[bytes[i] >> 4];
+        *to++ = digits[bytes[i] & 15];
+    }
+    out->len += 2 * len;
 }
 
 static int hex_digit(char c)
