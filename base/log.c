@@ -25,6 +25,7 @@ struct module_level {
 };
 
 const char *const log_modules[] = {
+    "access",       /* identities in Redis */
     "admin",        /* the port for operators */
     "app",          /* the worker's start and end */
     "conf",         /* reading the configuration again */

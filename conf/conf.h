@@ -202,6 +202,7 @@ struct conf {
     char *proxies[CONF_PORTS]; /* by port: networks with commas between; "": none */
     struct {
         char *file; /* of identities; "": there is none */
+        bool in_redis;
     } access;
     struct {
         bool strict;

@@ -129,7 +129,7 @@ const struct conf_key conf_keys[] = {
     {word ".tls", &kind_word, AT(port_tls[PORT_##name]), "off", .words = tls_words, \
      .is_reloadable = true, .help = "whether clients speak TLS; optional: those that want to"}, \
     {word ".as", &kind_name, AT(as[PORT_##name]), "", 0, 64, .is_reloadable = true, \
-     .help = "with access.file: the identity of clients without a token"}, \
+     .help = "the identity of clients without a token"}, \
     {word ".proxies", &kind_networks, AT(proxies[PORT_##name]), "", 0, 4096, \
      .is_reloadable = true, .help = "proxies that say whose connection it is (PROXY protocol)"}, \
     __VA_ARGS__
@@ -137,7 +137,9 @@ const struct conf_key conf_keys[] = {
 #undef X
 
     {"access.file", &kind_text, AT(access.file), "", 0, PATH_BYTES,
-     .is_reloadable = true, .help = "identities and what they may do; reread on SIGHUP; empty: no limits"},
+     .is_reloadable = true, .help = "identities and what they may do; reread on SIGHUP; empty: none"},
+    {"access.in_redis", &kind_bool, AT(access.in_redis), "false",
+     .is_reloadable = true, .help = "whether Redis has identities, for all nodes at once"},
 
     {"tls.certificate", &kind_text, AT(tls.file[TLS_CERTIFICATE]), "", 0, PATH_BYTES,
      .is_reloadable = true, .help = "a PEM file: the certificate, and behind it its chain"},

@@ -10,9 +10,9 @@
 
 #include "base/build.h"
 #include "conf/conf.h"
+#include "node/identities.h"
 #include "node/warden/warden.h"
 #include "node/wiring.h"
-#include "protocol/access/access.h"
 
 #define SETS_MAX 256
 
@@ -161,16 +161,14 @@ static struct conf *load(const struct conf_request *request)
 }
 
 /* The same for access.file, which is read once more where it is used. */
-static void check_access(const struct conf *conf)
+static void check_identities(const struct conf *conf)
 {
-    struct access *access = access_new();
     struct buf why = BUF_INIT;
-    bool is_good = wiring_read_access(access, conf, &why) == STATUS_OK;
+    bool is_good = identities_check(conf, &why) == STATUS_OK;
 
     if (why.len)
         fprintf(stderr, "access.file: %s: %s%s\n", conf->access.file,
                 is_good ? "warning: " : "", buf_text(&why));
-    access_free(access);
     buf_fini(&why);
     if (!is_good)
         exit(EX_CONFIG);
@@ -190,7 +188,7 @@ int main(int argc, char **argv)
         .file = arguments.file, .sets = arguments.sets, .set_count = arguments.set_count};
     conf = load(&request);
     if (arguments.action != PRINT_CONFIG)
-        check_access(conf);
+        check_identities(conf);
     if (arguments.action == CHECK_CONFIG)
         puts("the configuration is good");
     else if (arguments.action == PRINT_CONFIG)

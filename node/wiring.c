@@ -214,32 +214,6 @@ void wiring_store_address(const struct conf *conf, const char *socket, struct bu
         buf_add_text(to, conf->store.redis.text + conf->store.redis.bare_at);
 }
 
-/* ---- identities ---- */
-
-#define ACCESS_FILE_MAX_BYTES (1 << 20)
-
-enum status wiring_read_access(struct access *access, const struct conf *conf, struct buf *why)
-{
-    struct file_limits limits = {
-        .bytes_max = ACCESS_FILE_MAX_BYTES, .forbidden = S_IWGRP | S_IWOTH, .is_regular = true};
-    struct buf text = BUF_INIT;
-    enum status status = STATUS_OK;
-    struct stat about;
-
-    if (!*conf->access.file) {
-        access_turn_off(access);
-        return STATUS_OK;
-    }
-    status = file_read(conf->access.file, &limits, &text, why);
-    if (status == STATUS_OK)
-        status = access_take(access, buf_bytes(&text), why);
-    if (status == STATUS_OK && !stat(conf->access.file, &about) && (about.st_mode & S_IROTH))
-        buf_printf(why, "everybody on this machine may read it (mode %04o): chmod o-r",
-                   (unsigned)about.st_mode & 07777);
-    buf_fini(&text);
-    return status == STATUS_OK ? STATUS_OK : STATUS_BAD_CONFIG;
-}
-
 /* ---- ports: how the dialects begin to serve, and what a reload changes, a row each ---- */
 
 static struct port_address_limits address_limits_of(const struct conf *conf)

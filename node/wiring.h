@@ -55,12 +55,6 @@ struct wiring_ports {
     struct tls *tls;
 };
 
-/* Reads access.file; without one access is off. BAD_CONFIG: `why` says what is
- * wrong, for operators, and nothing has changed. A file that others may read is good, but is
- * warned of: `why` is not empty then. */
-enum status wiring_read_access(struct access *access, const struct conf *conf,
-                               struct buf *why) MUST_CHECK;
-
 /* Takes over what the configuration says of certificates: before ports are opened or reloaded.
  */
 void wiring_tls_load(struct tls *tls, const struct conf *conf);

@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "ha/vip/vip.h"
 #include "node/channel.h"
+#include "node/identities.h"
 #include "node/lead.h"
 #include "node/patience.h"
 #include "node/reload.h"
@@ -21,7 +22,6 @@
 #include "node/vip/vip_app.h"
 #include "node/warden/listen.h"
 #include "node/wiring.h"
-#include "protocol/access/access.h"
 #include "protocol/api/api.h"
 #include "protocol/conn/tls.h"
 
@@ -68,7 +68,7 @@ struct worker {
     struct vip_app *vip;
     struct wiring_rules rules;
     struct api api; /* what it serves */
-    struct access *access;
+    struct identities identities;
     struct tls *tls;
     struct wiring_ports ports_from;
     struct port *ports[WIRING_PORTS]; /* those that are open, */
@@ -247,8 +247,10 @@ static const char *why_not_ready(void *arg)
         return "the store does not answer: the circuit breaker is open";
     if (state == REDIS_STORE_UP && is_silent_for_long(w))
         return "the store does not answer";
-    if (state == REDIS_STORE_UP)
+    if (state == REDIS_STORE_UP && redis_store_refuses_writes(w->store))
         return redis_store_refuses_writes(w->store);
+    if (state == REDIS_STORE_UP)
+        return registry_trouble(&w->identities.registry);
     if (w->options->redis && w->options->redis->cannot_write)
         snprintf(
             w->why, sizeof(w->why),
@@ -288,65 +290,6 @@ static void on_term(int number, short what, void *arg)
     stop(w, "the warden asks for it", EXIT_SUCCESS);
 }
 
-static void warn_of_everybody(const struct worker *w)
-{
-    for (unsigned i = 0; i < w->port_count; i++)
-        if (!listen_is_local(w->ports[i]->listener.fd))
-            LOG_WARN("app",
-                     "%s.listen is open to other machines, and there are no identities "
-                     "(access.file): whoever reaches it may push, take and read all jobs",
-                     conf_port_word(w->which[i]));
-}
-
-/* Clients of a port whose identity is unknown may do nothing: the operator wants to know. */
-static void warn_of_nobody(const struct worker *w)
-{
-    for (unsigned i = 0; i < CONF_PORTS; i++) {
-        const char *as = w->conf->as[i];
-
-        if (w->options->port_fds[i] < 0 || (i != PORT_GMQ && !*as))
-            continue; /* off, or its clients have tokens */
-        if (!access_of_name(w->access, bytes_of_text(as), clock_wall_ms()))
-            LOG_WARN("app", "%s.as: %s%s%s: requests without a token are refused",
-                     conf_port_word(i), *as ? "access.file has no identity " : "",
-                     *as ? as : "no identity is given", *as ? ", or it has expired" : "");
-    }
-}
-
-static void tell_access(const struct worker *w, const struct buf *warning)
-{
-    if (warning->len)
-        LOG_WARN("app", "access.file: %s: %.*s", w->conf->access.file,
-                 BYTES_ARG(buf_bytes(warning)));
-    if (!access_is_on(w->access)) {
-        warn_of_everybody(w);
-        return;
-    }
-    LOG_INFO("app", "access.file: %s: %u identities", w->conf->access.file,
-             access_count(w->access));
-    warn_of_nobody(w);
-}
-
-/* A file that cannot be used changes nothing. A worker that has just started knows nothing yet:
- * it refuses everybody, because a node must not open because its file broke. */
-static void read_access(struct worker *w, bool is_first)
-{
-    struct buf why = BUF_INIT, ignored = BUF_INIT;
-
-    if (wiring_read_access(w->access, w->conf, &why) == STATUS_OK) {
-        tell_access(w, &why);
-    } else {
-        if (is_first && access_take(w->access, BYTES(""), &ignored) != STATUS_OK)
-            abort();
-        LOG_ERROR("app", "access.file: %s: %s; %s", w->conf->access.file, buf_text(&why),
-                  is_first                  ? "all requests that need a role are refused"
-                  : access_is_on(w->access) ? "the identities of before hold"
-                                            : "there are no identities, as before");
-    }
-    buf_fini(&why);
-    buf_fini(&ignored);
-}
-
 static void on_hup(int number, short what, void *arg)
 {
     struct worker *w = arg;
@@ -366,9 +309,7 @@ static void on_hup(int number, short what, void *arg)
     w->api.metrics_topics = w->conf->http.metrics_topics;
     for (unsigned i = 0; i < w->port_count; i++)
         wiring_port_reload(&w->ports_from, w->which[i], w->ports[i]);
-    read_access(w, false);
-    for (unsigned i = 0; i < w->port_count; i++)
-        port_recheck(w->ports[i]);
+    identities_load(&w->identities);
 }
 
 static struct event *watch_signal(struct worker *w, int number,
@@ -469,9 +410,11 @@ static void open_port(struct worker *w, unsigned which, int fd)
 
 static void open_ports(struct worker *w)
 {
-    w->access = access_new();
+    w->identities = (struct identities){.conf = w->conf, .ports = w->ports, .which = w->which};
+    identities_init(&w->identities, w->queue, &w->loop->timers);
     w->api = (struct api){.queue = w->queue,
                           .loop = w->loop,
+                          .registry = &w->identities.registry,
                           .node = {.name = w->conf->node.id,
                                    .why_not_ready = why_not_ready,
                                    .read_store = read_store,
@@ -487,12 +430,13 @@ static void open_ports(struct worker *w)
                                           .queue = w->queue,
                                           .api = &w->api,
                                           .audit = w->options->audit,
-                                          .access = w->access,
+                                          .access = w->identities.access,
                                           .tls = w->tls};
     for (unsigned i = 0; i < CONF_PORTS; i++)
         open_port(w, i, w->options->port_fds[i]);
     open_port(w, WIRING_SOCKET, w->options->socket_fd);
-    read_access(w, true);
+    w->identities.port_count = w->port_count;
+    identities_load(&w->identities);
     vip_app_serve(w->vip, w->ports, w->port_count);
 }
 
@@ -554,7 +498,7 @@ static void release(struct worker *w)
     vip_app_free(w->vip);
     while (w->port_count)
         port_free(w->ports[--w->port_count]);
-    access_free(w->access);
+    identities_fini(&w->identities);
     tls_free(w->tls);
     node_lead_free(w->lead);
     hook_hold_fini(&w->hold);
@@ -731,6 +675,7 @@ static void enter(struct worker *w, enum worker_phase phase)
         stop_clients(w);
         break;
     case WORKER_STOP_QUEUE:
+        registry_close(&w->identities.registry);
         queue_stop(w->queue, on_queue_stopped, w);
         break;
     case WORKER_STOP_STORE:

@@ -52,7 +52,7 @@ LAYERS = {
     "node/queue": ["base/*.h", "node/store/store.h", "node/store/op.h", "node/store/job.h",
                    "node/store/packed.h", "node/store/share.h"],
     "protocol/json": ["base/*.h"],
-    "protocol/access": ["protocol/json/*.h", "base/*.h"],
+    "protocol/access": ["protocol/json/*.h", "base/*.h", *ENGINE],
     "protocol/conn": ["base/*.h", "protocol/json/*.h", "protocol/access/*.h", *ENGINE],
     "protocol/api": ["protocol/http/*.h", "protocol/access/*.h", "protocol/conn/*.h",
                      "protocol/json/*.h", "base/*.h",

@@ -10,6 +10,8 @@
 #define TOKEN_BYTES 32
 #define SALT_BYTES  32
 
+#define SAID_MAX_BYTES 2000 /* about, of those that are left out */
+
 /* Addresses share counters. One that has used up its counter may have used up another one's,
  * too, which matters only to a client without a valid token. */
 #define COUNTERS   1024
@@ -188,7 +190,6 @@ static bool is_cut(struct bytes rest)
 
 static bool read_lines(struct known *known, struct bytes text, struct buf *why)
 {
-    known->identities = must(calloc(ACCESS_IDENTITIES_MAX, sizeof(*known->identities)));
     for (unsigned number = 1; text.len; number++) {
         bool is_last = is_cut(text);
         struct bytes line = access_next_line(&text);
@@ -199,7 +200,7 @@ static bool read_lines(struct known *known, struct bytes text, struct buf *why)
         if (says_nothing(line))
             continue;
         if (known->count == ACCESS_IDENTITIES_MAX)
-            return refuse(why, number, "more than 1000 identities");
+            return refuse(why, number, "more than 4000 identities");
         known->identities[known->count] = identity_parse(line, &wrong);
         if (!known->identities[known->count])
             return refuse(why, number, wrong);
@@ -208,16 +209,59 @@ static bool read_lines(struct known *known, struct bytes text, struct buf *why)
     return true;
 }
 
+/* A few words on each that is left out; who reads them does not need all. */
+static void leave_out(struct buf *why, struct bytes name, const char *text, struct bytes of)
+{
+    if (why->len < SAID_MAX_BYTES)
+        buf_printf(why, "%s%.*s: %s%.*s", why->len ? "; " : "", BYTES_ARG(name), text,
+                   BYTES_ARG(of));
+}
+
+/* Of each line by itself: what cannot be read is left out. */
+static void read_spare(struct known *known, struct bytes text, struct buf *why)
+{
+    while (text.len) {
+        struct bytes line = access_next_line(&text);
+        struct bytes name = line;
+        const char *wrong = "more than 4000 identities";
+        struct identity *identity = NULL;
+
+        if (known->count < ACCESS_IDENTITIES_MAX)
+            identity = identity_parse(line, &wrong);
+        if (identity) {
+            identity->is_spare = true;
+            known->identities[known->count++] = identity;
+        } else {
+            leave_out(why, bytes_cut(&name, ' '), wrong, BYTES(""));
+        }
+    }
+}
+
+/* Spare ones come last. */
 static int by_name(const void *a, const void *b)
 {
-    return bytes_compare((*(struct identity *const *)a)->name,
-                         (*(struct identity *const *)b)->name);
+    const struct identity *one = *(struct identity *const *)a;
+    const struct identity *other = *(struct identity *const *)b;
+    int order = bytes_compare(one->name, other->name);
+
+    return order ? order : one->is_spare - other->is_spare;
 }
 
 static int by_mixed(const void *a, const void *b)
 {
     return memcmp(((const struct key *)a)->mixed, ((const struct key *)b)->mixed,
                   TOKEN_HASH_BYTES);
+}
+
+/* Of the same key those of spare identities come last. */
+static int by_key(const void *a, const void *b)
+{
+    const struct key *one = a, *other = b;
+    int order = by_mixed(a, b);
+
+    if (!order)
+        order = one->identity->is_spare - other->identity->is_spare;
+    return order ? order : bytes_compare(one->identity->name, other->identity->name);
 }
 
 static void add_keys(const struct access *a, struct known *known, struct identity *identity)
@@ -242,26 +286,70 @@ static void make_keys(const struct access *a, struct known *known)
         calloc((size_t)known->count * (IDENTITY_TOKENS_MAX + 1) + 1, sizeof(*known->keys)));
     for (unsigned i = 0; i < known->count; i++)
         add_keys(a, known, known->identities[i]);
-    qsort(known->keys, known->key_count, sizeof(*known->keys), by_mixed);
+    qsort(known->keys, known->key_count, sizeof(*known->keys), by_key);
 }
 
-/* Each name, each token and each certificate's name is of one identity. */
-static bool are_unique(const struct known *known, struct buf *why)
+/* Each name is of one identity: a spare one gives way. */
+static bool judge_names(struct known *known, struct buf *why)
 {
-    for (unsigned i = 1; i < known->count; i++)
-        if (by_name(&known->identities[i - 1], &known->identities[i]) == 0) {
-            buf_printf(why, "there are two identities %.*s",
-                       BYTES_ARG(known->identities[i]->name));
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < known->count; i++) {
+        struct identity *identity = known->identities[i];
+
+        if (!kept || !bytes_equal(known->identities[kept - 1]->name, identity->name)) {
+            known->identities[kept++] = identity;
+        } else if (identity->is_spare) {
+            identity_drop(identity);
+        } else {
+            buf_printf(why, "there are two identities %.*s", BYTES_ARG(identity->name));
+            while (i < known->count)
+                known->identities[kept++] = known->identities[i++];
+            known->count = kept;
             return false;
         }
-    for (unsigned i = 1; i < known->key_count; i++)
-        if (by_mixed(&known->keys[i - 1], &known->keys[i]) == 0) {
-            buf_printf(why, "%.*s has a token twice, or a token or cert of %.*s",
-                       BYTES_ARG(known->keys[i].identity->name),
-                       BYTES_ARG(known->keys[i - 1].identity->name));
-            return false;
-        }
+    }
+    known->count = kept;
     return true;
+}
+
+/* So is each token, and each certificate's name: who has it behind another one is left out. */
+static bool judge_keys(const struct known *known, struct buf *why)
+{
+    for (unsigned i = 1; i < known->key_count; i++) {
+        struct identity *before = known->keys[i - 1].identity;
+        struct identity *identity = known->keys[i].identity;
+
+        if (by_mixed(&known->keys[i - 1], &known->keys[i]) != 0)
+            continue;
+        if (!identity->is_spare) {
+            buf_printf(why, "%.*s has a token twice, or a token or cert of %.*s",
+                       BYTES_ARG(identity->name), BYTES_ARG(before->name));
+            return false;
+        }
+        if (!identity->is_left_out)
+            leave_out(why, identity->name, "it has a token twice, or a token or cert of ",
+                      before->name);
+        identity->is_left_out = true;
+    }
+    return true;
+}
+
+static void drop_left_out(struct known *known)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < known->key_count; i++)
+        if (!known->keys[i].identity->is_left_out)
+            known->keys[kept++] = known->keys[i];
+    known->key_count = kept;
+    kept = 0;
+    for (unsigned i = 0; i < known->count; i++)
+        if (known->identities[i]->is_left_out)
+            identity_drop(known->identities[i]);
+        else
+            known->identities[kept++] = known->identities[i];
+    known->count = kept;
 }
 
 /* An identity whose line is the same stays the one that it is; of others what was counted goes
@@ -273,6 +361,8 @@ static void carry_over(const struct access *a, struct known *fresh)
         struct identity *old = find_name(a, (*made)->name);
 
         if (old && identity_is_same(old, *made)) {
+            old->is_spare = (*made)->is_spare;
+            old->is_left_out = false;
             identity_drop(*made);
             *made = identity_use(old);
         } else if (old) {
@@ -292,25 +382,36 @@ static void replace(struct access *a, const struct known *fresh)
     a->known = *fresh;
 }
 
-enum status access_take(struct access *a, struct bytes text, struct buf *why)
+enum status access_take_both(struct access *a, struct bytes text, struct bytes spare,
+                             struct buf *why)
 {
-    struct known fresh = {0};
+    struct known fresh = {.identities = must(calloc(ACCESS_IDENTITIES_MAX, sizeof(void *)))};
     bool is_good = read_lines(&fresh, text, why);
 
     if (is_good) {
+        read_spare(&fresh, spare, why);
         qsort(fresh.identities, fresh.count, sizeof(struct identity *), by_name);
+        is_good = judge_names(&fresh, why);
+    }
+    if (is_good) {
         carry_over(a, &fresh);
         make_keys(a, &fresh);
-        is_good = are_unique(&fresh, why);
+        is_good = judge_keys(&fresh, why);
     }
     if (!is_good) {
         forget(&fresh);
         return STATUS_BAD_CONFIG;
     }
+    drop_left_out(&fresh);
     replace(a, &fresh);
     if (a->knowledge == OFF)
         a->knowledge = COMPLETE;
     return STATUS_OK;
+}
+
+enum status access_take(struct access *a, struct bytes text, struct buf *why)
+{
+    return access_take_both(a, text, BYTES(""), why);
 }
 
 void access_await(struct access *a)
@@ -343,14 +444,21 @@ static struct identity *unless_over(struct identity *identity, int64_t now_ms)
     return now_ms < identity->until_ms ? identity : NULL;
 }
 
-static struct identity *of_key(const struct access *a, const struct key *wanted, int64_t now_ms)
+static struct identity *of_mixed(const struct access *a, const struct key *wanted)
 {
     const struct key *found =
         a->known.key_count
             ? bsearch(wanted, a->known.keys, a->known.key_count, sizeof(*wanted), by_mixed)
             : NULL;
 
-    return found ? unless_over(found->identity, now_ms) : NULL;
+    return found ? found->identity : NULL;
+}
+
+static struct identity *of_key(const struct access *a, const struct key *wanted, int64_t now_ms)
+{
+    struct identity *found = of_mixed(a, wanted);
+
+    return found ? unless_over(found, now_ms) : NULL;
 }
 
 struct identity *access_of_token(const struct access *a, struct bytes token, int64_t now_ms)
@@ -394,6 +502,30 @@ struct identity *access_of_client(const struct access *a, struct bytes names, st
     who = access_of_name(a, as, now_ms);
     *is_ports = who != NULL;
     return who;
+}
+
+static const struct identity *other_of(const struct access *a, const struct key *wanted,
+                                       const struct identity *one)
+{
+    const struct identity *found = of_mixed(a, wanted);
+
+    return found && !found->is_spare && !bytes_equal(found->name, one->name) ? found : NULL;
+}
+
+const struct identity *access_rival_of(const struct access *a, const struct identity *one)
+{
+    const struct identity *rival = NULL;
+    struct key wanted;
+
+    for (unsigned i = 0; !rival && i < one->token_count; i++) {
+        mix(a, one->tokens[i], wanted.mixed);
+        rival = other_of(a, &wanted, one);
+    }
+    if (!rival && one->cert.len) {
+        mix_cert(a, one->cert, wanted.mixed);
+        rival = other_of(a, &wanted, one);
+    }
+    return rival;
 }
 
 /* ---- without a valid token ---- */

@@ -39,7 +39,7 @@
 
 struct access;
 
-#define ACCESS_IDENTITIES_MAX 1000
+#define ACCESS_IDENTITIES_MAX 4000 /* a file's, and Redis's, which has room for 2000 */
 
 /* Never NULL; off. */
 struct access *access_new(void);
@@ -50,6 +50,12 @@ void access_free(struct access *a); /* NULL is fine */
  * BAD_CONFIG: `why` gets what is wrong, with the number of the line, and nothing has changed.
  */
 enum status access_take(struct access *a, struct bytes text, struct buf *why) MUST_CHECK;
+
+/* The same with a second text, of those that give way: what cannot be read of it, and who has
+ * the token or the certificate's name of somebody else, is left out, and `why` says so with OK;
+ * one with the name of another is left out without a word. */
+enum status access_take_both(struct access *a, struct bytes text, struct bytes spare,
+                             struct buf *why) MUST_CHECK;
 
 /* The next line of such a text, without its end. */
 struct bytes access_next_line(struct bytes *rest);
@@ -90,6 +96,10 @@ struct identity *access_of_name(const struct access *a, struct bytes name, int64
  * TLS alone; but not while identities may be missing: then its client is not taken for `as`. */
 struct identity *access_of_client(const struct access *a, struct bytes names, struct bytes as,
                                   int64_t now_ms, bool *is_ports);
+
+/* Another one, of another name, that has a token or the certificate's name of this one, and
+ * does not give way to it; NULL: there is none. */
+const struct identity *access_rival_of(const struct access *a, const struct identity *one);
 
 /* Notes a request without a valid token. True: there were too many from this address (bytes, as
  * peer_address() gives them): ACCESS_ATTEMPTS at once, then one a second. */

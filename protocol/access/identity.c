@@ -40,7 +40,7 @@ static bool is_letter_or_digit(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-static bool is_name(struct bytes text)
+bool identity_is_name(struct bytes text)
 {
     if (text.len == 0 || text.len > IDENTITY_NAME_MAX)
         return false;
@@ -246,7 +246,7 @@ static const char *take_line(struct identity *identity, struct bytes rest)
     struct bytes word;
 
     identity->name = next_word(&rest);
-    if (!is_name(identity->name))
+    if (!identity_is_name(identity->name))
         return "a name is 1 to 64 of [A-Za-z0-9_.-]";
     identity->roles = access_roles_read(next_word(&rest));
     if (!identity->roles)
@@ -268,12 +268,13 @@ struct identity *identity_parse(struct bytes line, const char **why)
     identity = must(calloc(1, sizeof(*identity) + line.len));
     if (line.len)
         memcpy(identity->text, line.at, line.len);
+    identity->line = bytes_of(identity->text, line.len);
     identity->users = 1;
     identity->account = must(calloc(1, sizeof(*identity->account)));
     identity->account->users = 1;
     allowance_line_init(&identity->account->line);
     identity->until_ms = INT64_MAX;
-    *why = take_line(identity, bytes_of(identity->text, line.len));
+    *why = take_line(identity, identity->line);
     if (!*why)
         return identity;
     identity_drop(identity);
@@ -349,6 +350,8 @@ bool identity_is_same(const struct identity *a, const struct identity *b)
     struct buf line_a = BUF_INIT, line_b = BUF_INIT;
     bool is_same;
 
+    if (bytes_equal(a->line, b->line))
+        return true;
     identity_print(&line_a, a);
     identity_print(&line_b, b);
     is_same = bytes_equal(buf_bytes(&line_a), buf_bytes(&line_b));

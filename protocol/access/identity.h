@@ -52,12 +52,14 @@ struct identity {
     unsigned roles; /* a set of enum access_role; never empty */
     unsigned topic_count;
     unsigned token_count;
-    unsigned rate;            /* limits; 0: none */
-    unsigned connections_max; /* the same */
-    size_t bytes_max;         /* the same */
-    bool is_gone;             /* it holds no more: another line, or none, is in its place */
-    int64_t until_ms;         /* Unix time; INT64_MAX: never */
+    unsigned rate;              /* limits; 0: none */
+    unsigned connections_max;   /* the same */
+    size_t bytes_max;           /* the same */
+    bool is_spare, is_left_out; /* access.c's */
+    bool is_gone;               /* it holds no more: another line, or none, is in its place */
+    int64_t until_ms;           /* Unix time; INT64_MAX: never */
     struct identity_account *account;
+    struct bytes line; /* as it was read: all of `text` */
     struct bytes name;
     struct bytes cert;                        /* DNS in lower case; empty: none */
     struct bytes topics[IDENTITY_TOPICS_MAX]; /* patterns; none: every topic */
@@ -68,6 +70,9 @@ struct identity {
 /* A new identity from its line, with one user: the caller. NULL: `*why` says what is wrong, for
  * people; static. */
 struct identity *identity_parse(struct bytes line, const char **why);
+
+/* Is it a name of identities? */
+bool identity_is_name(struct bytes text);
 
 /* Writes such a name of a certificate as it is compared: DNS in lower case (RFC 4343), in
  * place. False: it is none that an identity may have. */

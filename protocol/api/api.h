@@ -6,6 +6,7 @@
  *   consume.c         pop, and deliveries to follow
  *   topics.c          topics, their jobs, their settings
  *   cluster.c         who leads, and operators' requests
+ *   access.c          /v1/access, and the identities that are in Redis
  *   status.c          health, /v1/status, /metrics, openapi.yaml
  *   metrics*.c        the families of /metrics; pure, but for the process's own numbers
  *   call.c            a request that is one operation, or many
@@ -25,6 +26,7 @@
 
 struct loop;
 struct queue;
+struct registry;
 
 #define API_PORTS_MAX 8
 
@@ -46,6 +48,7 @@ struct api_node {
 struct api {
     struct queue *queue;
     struct loop *loop;
+    struct registry *registry;
     struct api_node node;
     unsigned metrics_topics; /* topics with series of their own; 0: none */
     int64_t start_mono_ms;

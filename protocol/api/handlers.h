@@ -18,12 +18,18 @@ void health_ready(struct exchange *x);
 void health_leader(struct exchange *x);
 void health_standby(struct exchange *x);
 void status_get(struct exchange *x);
-void access_get(struct exchange *x);
 void openapi_get(struct exchange *x);
 void openapi_redirect(struct exchange *x);
 void metrics_get(struct exchange *x);
 
 extern const char openapi_text[]; /* openapi.yaml, made a text at build time */
+
+/* ---- access.c ---- */
+
+void access_get(struct exchange *x);
+void api_list_identities(struct exchange *x);
+void api_put_identity(struct exchange *x);
+void api_delete_identity(struct exchange *x);
 
 /* ---- jobs.c ---- */
 

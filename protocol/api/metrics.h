@@ -45,6 +45,8 @@ struct metrics {
     const struct port_stats *ports[API_PORTS_MAX];
     unsigned port_count;
     const uint64_t *http_errors; /* by enum http_error */
+    unsigned identities;         /* that the node knows */
+    int64_t identities_age_ms;   /* since Redis told of them; -1: it is not asked, or has not */
     const struct loop *loop;
     struct metrics_process process;
     const struct build *build;

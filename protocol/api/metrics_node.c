@@ -105,10 +105,21 @@ static void write_build(struct metrics_text *t, const struct build *build)
                        1);
 }
 
+static void write_identities(struct metrics_text *t, const struct metrics *m)
+{
+    metrics_text_family(t, "dueq_identities", METRICS_GAUGE, "Identities that the node knows.");
+    metrics_text_whole(t, NULL, m->identities);
+    metrics_text_family(t, "dueq_identities_age_seconds", METRICS_GAUGE,
+                        "Since Redis last told of its identities; none where it is not asked.");
+    if (m->identities_age_ms >= 0)
+        metrics_text_ms(t, NULL, m->identities_age_ms);
+}
+
 void metrics_write_node(struct metrics_text *t, const struct metrics *m)
 {
     write_ports(t, m);
     write_http_errors(t, m->http_errors);
+    write_identities(t, m);
     metrics_text_numbers(t, loop_numbers, METRICS_COUNT(loop_numbers), m->loop);
     metrics_text_numbers(t, process_numbers, METRICS_COUNT(process_numbers), &m->process);
     write_build(t, m->build);

@@ -16,7 +16,8 @@
 #include "base/list.h"
 #include "base/loop.h"
 #include "node/queue/queue.h"
-#include "protocol/access/identity.h"
+#include "protocol/access/access.h"
+#include "protocol/access/registry.h"
 #include "protocol/access/role.h"
 #include "protocol/api/encode.h"
 #include "protocol/api/handlers.h"
@@ -214,6 +215,8 @@ static void collect(const struct api *api, struct metrics *m)
         .build = build_info(),
         .http_errors = api->errors,
         .store = api_read_store(api),
+        .identities = access_count(api->registry->access),
+        .identities_age_ms = registry_age_ms(api->registry),
     };
     if (node->read_ports)
         m->port_count = node->read_ports(node->arg, m->ports);
@@ -252,52 +255,6 @@ static void on_cancel_wait(struct exchange *x)
     struct scrape *scrape = x->handler;
 
     queue_census_cancel(&scrape->call);
-}
-
-/* GET /v1/access: as whom the request acts, and what it may do. */
-
-static void add_words(struct buf *json, unsigned roles)
-{
-    for (unsigned role = 1; role <= ACCESS_ALL; role <<= 1)
-        if (roles & role) {
-            json_next(json);
-            json_put_text(json, "", bytes_of_text(access_role_word(role)));
-        }
-}
-
-static void add_topics(struct buf *json, const struct identity *who)
-{
-    if (!who || !who->topic_count)
-        json_put_text(json, "", BYTES("*"));
-    for (unsigned i = 0; who && i < who->topic_count; i++) {
-        json_next(json);
-        json_put_text(json, "", who->topics[i]);
-    }
-}
-
-void access_get(struct exchange *x)
-{
-    static const char *const proofs[] = {[EXCHANGE_NOTHING] = "null",
-                                         [EXCHANGE_TOKEN] = "\"token\"",
-                                         [EXCHANGE_CERTIFICATE] = "\"certificate\"",
-                                         [EXCHANGE_PORT] = "\"port\""};
-    const struct identity *who = x->who;
-    struct buf json = BUF_INIT;
-
-    if (who)
-        json_put_text(&json, "{\"name\":", who->name);
-    else
-        buf_add_text(&json, "{\"name\":null");
-    buf_add_text(&json, ",\"roles\":[");
-    add_words(&json, who ? who->roles : x->granted);
-    buf_add_text(&json, "],\"topics\":[");
-    add_topics(&json, who);
-    if (who && who->until_ms != INT64_MAX)
-        json_put_number(&json, "],\"until_ms\":", who->until_ms);
-    else
-        buf_add_text(&json, "],\"until_ms\":null");
-    buf_printf(&json, ",\"known_by\":%s}", proofs[x->proof]);
-    exchange_reply_buf(x, 200, &json);
 }
 
 void metrics_get(struct exchange *x)

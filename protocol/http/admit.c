@@ -176,9 +176,8 @@ static void reply_closed(struct exchange *x, const char *roles)
     exchange_reply_error_text(
         x, HTTP_ERROR_FORBIDDEN,
         "this takes the role %s, which nobody has here: the port is open to other machines, "
-        "and "
-        "the node knows no identities (access.file); on its own machine dueqctl reaches its "
-        "socket (admin.socket)",
+        "and the node knows no identities (access.file, access.in_redis); on its own machine "
+        "dueqctl reaches its socket (admin.socket)",
         roles);
 }
 

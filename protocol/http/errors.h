@@ -41,6 +41,7 @@
     X(NOT_RESERVED,  409, "not_reserved",        "the lease is over: its time to run (TTR) has run out, or the job was given back or moved; nobody holds it now")                    \
     X(NOT_OWNER,     409, "not_owner",           "the lease is over: its time to run (TTR) has run out, or the job was moved; another delivery has it now; stop working on it") \
     X(WRONG_STATE,   409, "wrong_state",         "the job is not in a state from which this is done") \
+    X(TOO_MANY_IDENTITIES, 409, "too_many_identities", "there are 1000 identities, or their lines have 1 MiB together: revoke some") \
     X(TOO_LARGE,     413, "too_large",           "the request's body is larger than this path takes") \
     X(JOB_TOO_LARGE, 413, "too_large",           "the job's body is larger than limits.body_bytes") \
     X(EXPECTATION,   417, "expectation_failed",  "only 'Expect: 100-continue' is understood")  \

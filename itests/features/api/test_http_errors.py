@@ -119,13 +119,19 @@ by_request("JOB_TOO_LARGE", "POST", JOBS, {"body": "x" * ((1 << 20) + 1)})
 # ---- what depends on a setting ----
 
 
+def guest_of(stage, roles="inspect"):
+    """A file with an identity that has no token."""
+    file = stage.directory / "identities"
+    file.write_text(f"guest {roles}\n")
+    file.chmod(0o600)
+    return file
+
+
 def with_token(name, times, *headers):
-    """Of a node that knows one identity, which may look and has no token."""
+    """Of a node that knows one identity, which may look."""
     def go(stage):
-        file = stage.directory / "identities"
-        file.write_text("guest inspect\n")
-        file.chmod(0o600)
-        node = stage.node(access__file=file, http__as="guest" if name == "FORBIDDEN" else "")
+        node = stage.node(access__file=guest_of(stage),
+                          http__as="guest" if name == "FORBIDDEN" else "")
         for _ in range(times):
             with RawHttp(node.http_port) as connection:
                 connection.request("DELETE", JOB, b"", "".join(headers))
@@ -434,6 +440,27 @@ def node_without_redis(stage, **settings):
 @way("UNAVAILABLE")
 def push_without_a_redis(stage):
     return ask(node_without_redis(stage), "POST", JOBS, {"body": "b"})
+
+
+@way("IDENTITIES")
+def ask_with_a_token_before_identities_are_read(stage):
+    node = node_without_redis(stage, access__file=guest_of(stage), http__as="guest",
+                              access__in_redis="true")
+    worker = node.worker_pid
+    node.kill("worker")
+    wait_until(lambda: node.worker_pid not in (None, worker), "the worker is a new one")
+    with RawHttp(node.http_port) as connection:
+        connection.request("DELETE", JOB, b"", "Authorization: Bearer perhaps\r\n")
+        return "DELETE", JOB, connection.reply()
+
+
+@way("TOO_MANY_IDENTITIES")
+def make_an_identity_beside_a_thousand(stage):
+    node = stage.node(access__file=guest_of(stage, "admin"), http__as="guest",
+                      access__in_redis="true")
+    node.redis().hset("dq:{0}:i", mapping={f"n{number}": f"1 n{number} produce"
+                                           for number in range(1000)})
+    return ask(node, "PUT", "/v1/identities/one-more", {"line": "one-more produce"})
 
 
 @way("TOO_MANY")

@@ -203,7 +203,7 @@ static void finds_each_of_many(void **state)
         assert_string_equal(name_of(access_of_name(*state, bytes_of_text(name), NOW_MS)), name);
     }
     buf_add_text(&text, "more all\n");
-    assert_refused(*state, buf_text(&text), "line 1002: more than 1000 identities");
+    assert_refused(*state, buf_text(&text), "line 4002: more than 4000 identities");
     buf_fini(&text);
 }
 

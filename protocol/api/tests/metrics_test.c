@@ -33,6 +33,7 @@ static int set_up(void **state)
     page->metrics.loop = &page->loop;
     page->metrics.build = &page->build;
     page->metrics.http_errors = page->errors;
+    page->metrics.identities_age_ms = -1;
     page->build = (struct build){"1.2.3", "0123abc", "cc \"9\" \\ x", "1.2.3+0123abc"};
     *state = page;
     return 0;
@@ -267,7 +268,8 @@ static void leaves_jobs_out_when_they_were_not_counted(void **state)
     assert_null(strstr(text, "dueq_jobs{"));
     assert_null(strstr(text, "dueq_jobs_by_state"));
     assert_null(strstr(text, "dueq_topics"));
-    assert_null(strstr(text, "_age_seconds"));
+    assert_null(strstr(text, "ready_age_seconds"));
+    assert_null(strstr(text, "census_age_seconds"));
     assert_null(strstr(text, "dueq_next_due_seconds"));
     assert_null(strstr(text, "dueq_census_complete"));
 }

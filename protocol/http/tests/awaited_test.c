@@ -127,7 +127,7 @@ static void what_needs_no_identity_that_is_missing_is_answered_at_once(void **st
     http_reload(http_port(f->http), &f->options);
     say(&c, GET(""));
     assert_starts(receive(&c), "HTTP/1.1 200 ");
-    f->options.as = "";
+    f->options.as = "shop";
     f->options.is_for_operators = true;
     http_reload(http_port(f->http), &f->options);
     say(&c, GET(""));

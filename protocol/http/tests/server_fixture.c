@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "protocol/access/access.h"
 #include "protocol/access/role.h"
 #include "protocol/http/tests/server_fixture.h"
 
@@ -47,6 +48,13 @@ static void choose_app(struct fixture *f, const struct stand_in *stand_ins, unsi
     f->app.routes = routes;
 }
 
+static void on_identities(void *arg)
+{
+    struct fixture *f = arg;
+
+    port_recheck(http_port(f->http));
+}
+
 int fixture_up_with(void **state, const struct stand_in *stand_ins, unsigned count)
 {
     static const struct queue_options queue_options = {.body_max_bytes = JOB_BODY_MAX,
@@ -74,9 +82,17 @@ int fixture_up_with(void **state, const struct stand_in *stand_ins, unsigned cou
     f->ms = memory_store_new(&f->loop->timers, 4);
     f->queue = queue_new(&queue_options, memory_store_port(f->ms), &f->loop->timers);
     queue_activate(f->queue);
+    f->access = access_new();
+    f->registry = (struct registry){.access = f->access,
+                                    .queue = f->queue,
+                                    .timers = &f->loop->timers,
+                                    .on_changed = on_identities,
+                                    .arg = f};
+    registry_init(&f->registry);
     f->api = (struct api){
         .queue = f->queue,
         .loop = f->loop,
+        .registry = &f->registry,
         .node = {.why_not_ready = why_not_ready,
                  .read_store = read_store,
                  .read_ports = read_ports,
@@ -121,8 +137,11 @@ int fixture_down(void **state)
     port_free(http_port(f->http));
     tls_free(f->tls);
     free((void *)f->app.routes);
+    registry_close(&f->registry);
     queue_stop(f->queue, set_flag, &f->is_queue_stopped);
     AWAIT(f, f->is_queue_stopped);
+    registry_fini(&f->registry);
+    access_free(f->access);
     queue_free(f->queue);
     memory_store_free(f->ms);
     loop_free(f->loop);

@@ -9,6 +9,7 @@
 #include "node/queue/queue.h"
 #include "node/store/memory/store.h"
 #include "protocol/conn/tests/client_fixture.h"
+#include "protocol/access/registry.h"
 #include "protocol/api/api.h"
 #include "protocol/http/http.h"
 
@@ -21,6 +22,8 @@ struct fixture {
     struct http *http;
     struct tls *tls;             /* see client_fixture.h */
     struct http_options options; /* at most 3 connections */
+    struct access *access;       /* the registry's; a test may put it into the options */
+    struct registry registry;
     struct api api;
     struct http_app app; /* the API's, perhaps with handlers of the test's */
     uint16_t port;

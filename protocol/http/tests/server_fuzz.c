@@ -18,8 +18,10 @@
 #include "base/log.h"
 #include "node/queue/queue.h"
 #include "node/store/memory/store.h"
-#include "protocol/api/api.h"
+#include "protocol/access/access.h"
+#include "protocol/access/registry.h"
 #include "protocol/access/role.h"
+#include "protocol/api/api.h"
 #include "protocol/http/server.h"
 #include "protocol/json/read.h"
 
@@ -33,6 +35,7 @@ struct node {
     struct memory_store *ms;
     struct queue *queue;
     struct http *http;
+    struct registry registry;
     struct api api;
     int fd; /* the client's */
     struct buf replies;
@@ -84,7 +87,10 @@ static void start(struct node *n)
     n->ms = memory_store_new(&n->loop->timers, 2);
     n->queue = queue_new(&queue, memory_store_port(n->ms), &n->loop->timers);
     queue_activate(n->queue);
-    n->api = (struct api){.queue = n->queue, .loop = n->loop};
+    n->registry = (struct registry){
+        .access = access_new(), .queue = n->queue, .timers = &n->loop->timers};
+    registry_init(&n->registry);
+    n->api = (struct api){.queue = n->queue, .loop = n->loop, .registry = &n->registry};
     n->http = http_new(&api_app, &n->api, &http, n->loop, n->queue, listen_fd);
     n->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     assert(n->fd >= 0 && connect(n->fd, (struct sockaddr *)&address, len) == 0);
@@ -129,6 +135,7 @@ static void stop(struct node *n)
     assert(http_port(n->http)->stats.connections == 0);
     assert(n->http->body_bytes[false] + n->http->body_bytes[true] == 0);
     n->is_stopped = false;
+    registry_close(&n->registry);
     queue_stop(n->queue, set_flag, &n->is_stopped);
     pass_until(n, &n->is_stopped);
     stats = queue_stats(n->queue);
@@ -136,6 +143,8 @@ static void stop(struct node *n)
     assert(stats->unconfirmed == 0);
     assert(stats->in_flight == 0);
     port_free(http_port(n->http));
+    registry_fini(&n->registry);
+    access_free(n->registry.access);
     queue_free(n->queue);
     memory_store_free(n->ms);
     loop_free(n->loop);
