@@ -2,6 +2,7 @@
 
 import pytest
 
+from drills.hosts import safety
 from harness.network import Network
 from harness.zookeeper import Ensemble
 
@@ -11,6 +12,14 @@ def network(needs_network):  # pylint: disable=unused-argument
     """A network of hosts of the test's own."""
     with Network() as made:
         yield made
+
+
+@pytest.fixture
+def safety_on(tmp_path):
+    """Safety is on."""
+    safety.turn_on(tmp_path / "safety")
+    yield safety.current()
+    safety.turn_off()
 
 
 @pytest.fixture

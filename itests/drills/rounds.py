@@ -13,16 +13,17 @@ journals, on one clock:
 """
 
 import random
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from drills.clients.load import Load
 from drills.clients.view import TOPIC as VIEW_TOPIC
+from drills.hosts import safety
 from drills.hosts.cluster import REHEARSAL, STANDBY
 from drills.rows.vip_row import meet
 from harness.wait import wait_until
-from judge.journal import AWAY, LEADER, Fault, Gone, Journal, Move, Push, Role, Vip, now_ms
+from judge.journal import AWAY, LEADER, Denied, Fault, Gone, Journal, Move, Push, Role, Vip, now_ms
 from judge.judge import Verdict, judge
 from judge.lateness import ENOUGH_FOR_P99, dues_of, outside, percentile
 from judge.moves import read_history
@@ -202,7 +203,7 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
     directory.mkdir(parents=True)
     journal = Journal(directory / "journal")
     dice = random.Random(f"{seed} {row.number}")
-    with row.cluster(directory, plan) as cluster:
+    with row.cluster(directory, plan) as cluster, _telling_of_denials(journal):
         load = Load(journal, cluster.addresses(), dice, host=cluster.client,
                     **row.load_options(cluster))
         with load:
@@ -216,6 +217,8 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
             load.wait_flowing()
             result.complaints += [f"row {row.number} at the end: {text}"
                                   for text in row.check_end(cluster)]
+            if safety.current():
+                safety.current().wait_kept(cluster.store)
             result.slow += [f"row {row.number} at the end: {text}"
                             for text in (row.check_often(cluster) if limits else ())]
         row.before_drain(cluster)
@@ -245,6 +248,19 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
                                     if each.rule in allowed)
     if "LATE" not in allowed:
         result.outside_ms += outside(journal, TICK_MS)
+
+
+@contextmanager
+def _telling_of_denials(journal):
+    """Where clients are denied for good, that is why something was waited for in vain."""
+    try:
+        yield
+    except AssertionError as error:
+        denied = journal.of(Denied)
+        if not denied:
+            raise
+        raise AssertionError(f"{error}; {len(denied)} requests were denied, the first by "
+                             f"{denied[0].node}: {denied[0].code}") from error
 
 
 def _give_time_to_lead(cluster):

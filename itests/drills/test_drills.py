@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from drills.clients.test_load import steal_delayed
+from drills.hosts import safety
 from drills.hosts.cluster import CLUSTER, STANDALONE, Plan
 from drills.rounds import run_row
 from drills.rows.matrix import MATRIX
@@ -20,7 +21,7 @@ from harness.build import ROOT, node_program
 from harness.network import NAMESPACES
 from harness.process import Process, descendants_of, is_alive
 from harness.wait import wait_until
-from judge.journal import Lock, LockedMove, Move
+from judge.journal import Denied, Lock, LockedMove, Move
 from judge.moves import read_history
 
 # pylint: disable=unused-argument
@@ -208,6 +209,38 @@ def test_a_change_of_leader_is_excused_by_what_the_deposed_node_says_alone(needs
                    for row in (Busy(), Moody()))
     assert slept.failures == [] and slept.verdict.explained["STORM"] >= 1
     assert {each.rule for each in gave.verdict.violations} == {"STORM"}
+
+
+class Stranger(Planted):
+    """The clients' identity is revoked, and comes again where `is_sorry`."""
+
+    number, title = "93", "the clients are strangers"
+    is_sorry = True
+
+    def plan(self, variant):
+        return Plan(mode=STANDALONE, nodes=1)
+
+    def fault(self, drill):
+        assert drill.leader.ctl("token", "revoke", safety.IDENTITY).code == 0
+        wait_until(lambda: drill.journal.of(Denied), "somebody is denied")
+        if not self.is_sorry:
+            wait_until(lambda: False, "jobs are handed over", 0)
+
+    def heal(self, drill):
+        if self.is_sorry:
+            safety.current().introduce_clients(drill.cluster.nodes)
+
+
+def test_clients_that_are_denied_are_seen_by_the_judge(needs_network, safety_on, tmp_path):
+    result = run_row(Stranger(), tmp_path, seed=1, rounds=1)
+    assert {each.rule for each in result.verdict.violations} == {"DENIED"}
+
+
+def test_a_row_in_which_clients_are_denied_for_good_says_so(needs_network, safety_on, tmp_path):
+    row = Stranger()
+    row.is_sorry = False
+    with pytest.raises(AssertionError, match="in vain: jobs are handed over; .* denied, .*unauthorized"):
+        run_row(row, tmp_path, seed=1, rounds=1)
 
 
 def drill(*words):

@@ -4,7 +4,6 @@ befalls it, so some rows share one."""
 import pytest
 
 from drills.ci import run_once, with_tours
-from drills.hosts import safety
 
 TOURS = ("2+3+4", "6+7+8b", "9+11", "19+26", "27+28+29", "30+31")
 
@@ -14,11 +13,7 @@ def test_row(numbers, needs_network, tmp_path):  # pylint: disable=unused-argume
     run_once(numbers, tmp_path)
 
 
-@pytest.mark.parametrize("number", ["2"])
-def test_row_with_safety_on(number, needs_network, tmp_path):  # pylint: disable=unused-argument
-    """Only TLS and tokens. ./dev drill --safe has all rows."""
-    safety.turn_on(tmp_path / "safety")
-    try:
-        run_once(number, tmp_path)
-    finally:
-        safety.turn_off()
+@pytest.mark.parametrize("number", ["2", "12"])
+def test_row_with_safety_on(number, safety_on, needs_network, tmp_path):  # pylint: disable=unused-argument
+    """Only TLS, and tokens that Redis knows. ./dev drill --safe has all rows."""
+    run_once(number, tmp_path)

@@ -8,6 +8,7 @@ import pytest
 
 from drills.clients.load import TOPICS, Load
 from drills.sharing import Standstill, fair_share, unfair
+from judge.journal import Journal
 from judge.ledger import Late
 
 
@@ -45,7 +46,7 @@ def test_a_quiet_time_ends_with_the_fault(late, quiet_ms):
 
 def test_where_there_are_many_topics_each_has_several_consumers():
     def load(topics):
-        return Load(None, [("127.0.0.1", 1)], Random(1), topics=topics)
+        return Load(Journal(), [("127.0.0.1", 1)], Random(1), topics=topics)
 
     many = tuple(f"t-{number}" for number in range(96))
     asked = [load(many).topics_of(number) for number in range(9)]

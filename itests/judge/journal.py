@@ -121,6 +121,19 @@ class Release(Ack):
     """By its consumer: it may be handed over again."""
 
 
+DENIALS = ("unauthorized", "forbidden", "too_many_attempts")
+
+
+@dataclass(frozen=True)
+class Denied:
+    """A request that was refused for want of an identity or of a right, with one of DENIALS, by a node,
+    or at an address. All clients have every right."""
+
+    node: str
+    ended_ms: float
+    code: str
+
+
 @dataclass(frozen=True)
 class Rest:
     """A job that is in the store at the end, for a reason: dead."""
@@ -285,7 +298,7 @@ def gained(clocks, from_ms, until_ms):
 OUT_OF_ORDER_MS = 1000  # threads write down at once what ended; one may be held up that long
 EVENTS = {"push": Push, "hand_over": HandOver, "ack": Ack, "cancel": Cancel, "release": Release,
           "unanswered": Unanswered, "empty": Empty, "delivered": Delivered, "clock": Clock,
-          "taken_back": TakenBack, "entry": Entry,
+          "taken_back": TakenBack, "entry": Entry, "denied": Denied,
           "rest": Rest, "role": Role, "lease": Lease, "stall": Stall,
           "fenced": Fenced, "move": Move,
           "fault": Fault, "older": Older, "put": Put, "gone": Gone, "vip": Vip, "lock": Lock,

@@ -8,6 +8,7 @@
                  fault of its node left unconfirmed, or a Redis that rolled back
     RETURNED     no hand-over after an acknowledged ack (or cancel), and nothing left in the store
     UNTOLD       what Redis has forgotten was said, and counted (rollback.py)
+    DENIED       nobody is refused for want of an identity or of a right: all clients have them
     TWO_LEADERS  the leases of two leaders never overlap
     TOKEN_BACK   tokens only grow, and nobody acts with one after a higher one was given
     FENCED       who is fenced has an older token, and does not act with it any more
@@ -41,7 +42,7 @@ from itertools import combinations
 
 from judge.address import judge_holders
 from judge.jobs import CONFIRM_MS, UNCONFIRMED_MS, Violation, births, judge_ends, lives_of
-from judge.journal import (OK, UNKNOWN, Ack, Cancel, Clock, Delivered, Fault, HandOver, Older, Push,
+from judge.journal import (OK, UNKNOWN, Ack, Cancel, Clock, Delivered, Denied, Fault, HandOver, Older, Push,
                            Release, Rest, TakenBack, gained)
 from judge.lateness import HELD_MS, judge_lateness
 from judge.leaders import judge_leaders
@@ -89,7 +90,7 @@ def judge(journal, limits=None, lock_ms=None, round_trip_ms=0):
     """The verdict. `limits`: of lateness, or None not to judge it, nor how often the machine was too
     busy. `lock_ms`: how long a topic's lock lasts where all nodes scan; None: only the leader does.
     `round_trip_ms`: of the network, where it is slow and loses some."""
-    whole = Verdict([*judge_holders(journal),
+    whole = Verdict([*judge_holders(journal), *_denied(journal),
                      *(judge_locks(journal, lock_ms) if lock_ms else judge_moves(journal))])
     whole.violations += judge_leaders(journal, whole.explained, limits is not None)
     if not lock_ms:
@@ -105,6 +106,11 @@ def judge(journal, limits=None, lock_ms=None, round_trip_ms=0):
                      if each.id in jobs}
     whole.explained = +whole.explained  # what there is none of is not spoken of
     return whole
+
+
+def _denied(journal):
+    return [Violation("DENIED", "", f"{each.node} answered {each.code} at {each.ended_ms:.1f}")
+            for each in journal.of(Denied)]
 
 
 def _judge_part(journal, verdict, lost_on_their_way, confirmed_ms):

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from judge.journal import (OK, REFUSED, UNKNOWN, Ack, Cancel, Clock, Delivered, Empty, Entry, Fault,
-                           Fenced, HandOver, Journal, Lease, LockedMove, Move, Older, Push, Release,
+from judge.journal import (OK, REFUSED, UNKNOWN, Ack, Cancel, Clock, Delivered, Denied, Empty, Entry,
+                           Fault, Fenced, HandOver, Journal, Lease, LockedMove, Move, Older, Push, Release,
                            Rest, Role, Stall, TakenBack, Unanswered, read_events)
 from judge.judge import judge
 from judge.lateness import Limits
@@ -295,6 +295,7 @@ GUILTY = {
     "a change long after the heal": ("STORM", [leads("n1", 1, 0), KILL, leads("n2", 2, 4200)]),
     "a change long after the heal, before another fault": ("STORM", [
         leads("n1", 1, 0), KILL, leads("n2", 2, 4200), Fault("cut", 9000, 9200)]),
+    "a client that is not known any more": ("DENIED", [FIRST[0], Denied("n1", 2100, "unauthorized")]),
     "a change for a fault that explains none": ("STORM", [
         leads("n1", 1, 0), Fault("busy", 2000, 2200, changes=0), leads("n2", 2, 2100)]),
 }

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from drills.hosts import safety
 from harness.gmq import GmqError, LostConnection, PythonClient
-from judge.journal import DUPLICATE, OK, REFUSED, UNKNOWN, now_ms
+from judge.journal import DENIALS, DUPLICATE, OK, REFUSED, UNKNOWN, Denied, now_ms
 
 CONNECT_S = 0.3  # a host that is cut off does not refuse
 AGAIN_S = (0, 0.01, 0.05)  # after an end, by the client's number
@@ -34,7 +34,8 @@ FAILURES_KEPT = 1000  # the newest, of each client
 class _Caller:
     """Its connection, and what became of its calls. `keeps`: over one connection, else each call has
     its own. `manner` may be changed at any time, for the calls that begin then; `answered`: the one
-    of the last answer, and its time; `made`: how many connections were."""
+    of the last answer, and its time; `made`: how many connections were. `on_denied` is told of each
+    request that was."""
 
     grain_ms, has_all_verbs = 1, True  # of delays and times to run; does it cancel, and release?
 
@@ -45,6 +46,7 @@ class _Caller:
         self._connection, self._is_first = None, True
         self.manner = self._spoken = safety.manner()
         self.answered, self.made, self.failures = (None, 0), 0, deque(maxlen=FAILURES_KEPT)
+        self.on_denied = lambda denied: None
 
     @property
     def node(self):
@@ -65,6 +67,8 @@ class _Caller:
             self._pause_s = self._again_s
             return UNKNOWN, None
         self._is_first, self.answered = False, (self._spoken, now_ms())
+        if code in DENIALS:
+            self.on_denied(Denied(self.node, now_ms(), code))
         if code and code not in OF_THE_JOB:
             self._note(sent_ms, code, said)
         if not self.keeps:

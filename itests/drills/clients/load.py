@@ -40,6 +40,7 @@ class _Worker(threading.Thread):
         super().__init__(daemon=True)
         self.load, self.journal, self.dice = load, load.journal, dice
         self.client = load.make_client(number)
+        self.client.on_denied = self.journal.add
         self.topics = load.topics_of(number)
         self.error = None
 

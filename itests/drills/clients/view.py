@@ -100,8 +100,9 @@ class Untied:
     answered_ms: float
 
 
+JOURNALED = ("push", "hand_over", "ack", "denied")
 KINDS = {"visit": Visit, "tie": Tie, "untied": Untied,
-         **{name: EVENTS[name] for name in ("push", "hand_over", "ack")}}
+         **{name: EVENTS[name] for name in JOURNALED}}
 
 
 @dataclass
@@ -188,8 +189,8 @@ class View:
         return [event for event in self._tail.events() if isinstance(event, kinds)]
 
     def jobs(self):
-        """What it pushed, had and acknowledged, for the journal."""
-        return self.events(*(EVENTS[name] for name in ("push", "hand_over", "ack")))
+        """What it pushed, had and acknowledged, and was denied, for the journal."""
+        return self.events(*(EVENTS[name] for name in JOURNALED))
 
     def visits(self, since_ms):
         """All that ended since, oldest first."""

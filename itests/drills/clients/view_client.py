@@ -46,7 +46,7 @@ if __name__ == "__main__":
 from drills.clients.view_frames import Frames
 from drills.hosts.safety import Manner
 from harness.tls_in_hand import TlsInHand
-from judge.journal import now_ms
+from judge.journal import DENIALS, now_ms
 
 TOPIC = "view"
 EVERY_MS, JOB_EVERY_MS = 10, 25  # jobs: of all addresses together
@@ -237,7 +237,11 @@ class Wire:
             return
         self._text, self._asked_ms = rest[length:], None
         self.is_last = fields.get("connection") == "close"
-        self._owner.replied(int(head.split()[1]), json.loads(rest[:length] or b"null"))
+        status, said = int(head.split()[1]), json.loads(rest[:length] or b"null")
+        code = said["error"]["code"] if status >= 400 else None
+        if code in DENIALS:
+            self._loop.write("denied", node=self._host, ended_ms=now_ms(), code=code)
+        self._owner.replied(status, said)
 
 
 class Visit:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from drills.clients.view import View
+from drills.hosts import safety
 from drills.hosts.cluster_store import ClusterStore
 from drills.hosts.names import SlowNames
 from drills.hosts.nodes import (GMQ_PORT, HTTP_PORT, PEER_PORT, STEADY_S, Electing, HostNode,
@@ -197,6 +198,8 @@ class Cluster(Electing):
             self.zookeeper.start()
         for node in self.nodes:
             node.launch()
+        if safety.current():
+            safety.current().introduce_clients(self.nodes)
         self.wait_steady()
 
     def add_spare(self, name, settings, program=None):

@@ -4,7 +4,9 @@ and Sentinel speaks nothing but TLS at its port, with those who show a certifica
 unix sockets. The driver asks nodes at their operators' port. For ./dev drill --safe, and for some tests.
 
 What nodes are to know of it is in `Safety.settings_at`, what clients do is a Manner, and what Redis is
-started with is `certificates`: another kind of safety is switched on there.
+started with is `certificates`: another kind of safety is switched on there. The clients' identity is in
+Redis alone, so what a fault does to Redis it does to that, too: the driver makes it once
+(`Safety.introduce_clients`), and nodes have to keep it.
 
 The switch is one for the process: a drill's rows, clients and nodes are made in many places, and
 none of them is about this. Row 32 is, and gives its clients manners of its own.
@@ -22,9 +24,14 @@ from functools import cached_property
 from pathlib import Path
 
 from harness.certificates import Certificates
+from harness.dueqctl import DONE
 from harness.network import SUBNET, VIP, VIP6
+from harness.wait import wait_until
 
 ADMIN_PORT = 8001
+IDENTITY = "drill"  # of all clients
+IDENTITIES = "dq:{0}:i"  # their key in Redis
+KNOWN_S = 120
 HOSTS = 60  # whose addresses the certificate has
 NAMES = ",".join([*(f"IP:{SUBNET}.{number}" for number in range(1, HOSTS)), f"IP:{VIP}", f"IP:{VIP6}"])
 
@@ -115,19 +122,36 @@ class Safety:
     def __init__(self, directory):
         self.certificates = Certificates(directory, names=NAMES, is_of_yesterday=True)  # row 17
         token_file = directory / "token"
+        write_token(token_file)
         self.manner = Manner(self.certificates.ca, token_file,
                              (self.certificates.client, self.certificates.client_key))
         self._settings = {
             **self.certificates.settings(http="required", gmq="required", admin="required"),
             **self.certificates.store_tls, "tls.client_ca": self.certificates.ca,
-            **self._identify(directory / "identities", write_token(token_file)),
+            "access.in_redis": True, "gmq.as": IDENTITY,  # gmq's clients have no token
             "ha.peer.tls": "required", "queue.lease_check": "require"}
 
+    def introduce_clients(self, nodes):
+        """At the first node's socket; until all these nodes, which have been launched, know them."""
+        def is_made():
+            return nodes[0].is_ready_or_ended() and nodes[0].ctl(
+                "token", "new", IDENTITY, "--roles", "all", "--token-from",
+                self.manner.token_file).code == DONE
+
+        wait_until(is_made, f"{nodes[0].name} makes the clients' identity", KNOWN_S, interval_s=0.1)
+        for node in nodes:
+            wait_until(lambda node=node: node.http("/v1/access")[0] == 200,
+                       f"{node.name} knows the clients", KNOWN_S, interval_s=0.1)
+
     @staticmethod
-    def _identify(path, digest):
-        """Where nodes learn who has that token, and whom gmq's clients act as, who have none."""
-        write_secret(path, f"drill all token={digest}\n")
-        return {"access.file": path, "gmq.as": "drill"}
+    def wait_kept(store):
+        """Until Redis has the identity, whatever it has lost: nodes that know it tell Redis."""
+        def is_there(master):
+            with master.client() as client:
+                return client.keys(IDENTITIES)  # of a Redis Cluster only one has it
+
+        wait_until(lambda: any(map(is_there, store.masters)), "Redis has the clients' identity", KNOWN_S,
+                   interval_s=0.1)
 
     def settings_at(self, address):
         """Of a node there."""

@@ -4,16 +4,8 @@ at no Sentinel."""
 import pytest
 import redis
 
-from drills.hosts import safety
 from drills.hosts.cluster_store import ClusterStore
 from drills.hosts.stores import RELAY_PORT, Store, StorePlan, WatchedStore
-
-
-@pytest.fixture(name="certificates")
-def safety_on(tmp_path):
-    safety.turn_on(tmp_path / "safety")
-    yield safety.certificates()
-    safety.turn_off()
 
 
 def alone(store):
@@ -44,7 +36,7 @@ def takes(address, **words):
     (WatchedStore, StorePlan(is_watched=True), "rediss+sentinel://", watched),
     (ClusterStore, StorePlan(has_masters=True), "rediss+cluster://", cluster)])
 def test_a_redis_takes_nobody_without_a_certificate(  # pylint: disable=too-many-arguments
-        make, plan, scheme, places, network, certificates, tmp_path):
+        make, plan, scheme, places, network, safety_on, tmp_path):
     store = make(network, tmp_path / "redis", plan, {})
     try:
         store.start()
@@ -52,8 +44,8 @@ def test_a_redis_takes_nobody_without_a_certificate(  # pylint: disable=too-many
         (host, *_), addresses = places(store)
         with host.entered():
             for address in addresses:
-                assert takes(address, **certificates.redis_client()), address
+                assert takes(address, **safety_on.certificates.redis_client()), address
                 assert not takes(address), address
-                assert not takes(address, ssl=True, ssl_ca_certs=str(certificates.ca)), address
+                assert not takes(address, ssl=True, ssl_ca_certs=str(safety_on.certificates.ca)), address
     finally:
         store.destroy()
