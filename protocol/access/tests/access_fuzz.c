@@ -4,6 +4,8 @@
 
 #include "protocol/access/access.h"
 
+#define HASH "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
 /* Each line that is an identity is printed as one that reads back alike. */
@@ -34,6 +36,27 @@ static void read_back(struct bytes line)
     buf_fini(&second);
 }
 
+/* As Redis's it is taken whatever it says, beside a file that stays as it is: nobody of it has
+ * the name, the token or the certificate's name of the file's. */
+static void take_as_spare(struct bytes text)
+{
+    static const struct bytes file = BYTES("shop produce token=" HASH " cert=DNS:a\n");
+    struct access *access = access_new();
+    struct buf why = BUF_INIT, line = BUF_INIT;
+    struct identity *shop;
+
+    if (access_take_both(access, file, text, &why))
+        abort();
+    shop = access_of_name(access, BYTES("shop"), 0);
+    identity_print(&line, shop);
+    assert(bytes_equal(buf_bytes(&line), bytes_of(file.at, file.len - 1)));
+    assert(access_of_certificate(access, BYTES("DNS:a\n"), 0) == shop);
+    assert(!access_rival_of(access, shop));
+    buf_fini(&why);
+    buf_fini(&line);
+    access_free(access);
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
     struct bytes text = bytes_of((const char *)data, size);
@@ -46,6 +69,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     (void)access_of_name(access, text, 0);
     (void)access_of_certificate(access, text, 0);
     read_back(text);
+    take_as_spare(text);
     buf_fini(&why);
     access_free(access);
     return 0;
