@@ -75,16 +75,19 @@ static void warn_of_everybody(const struct identities *i)
                      conf_port_word(i->which[n]));
 }
 
+/* Whom clients without a token act as at this port. */
+static const char *as_of(const struct identities *i, unsigned n)
+{
+    return i->which[n] == WIRING_SOCKET ? "" : i->conf->as[i->which[n]];
+}
+
 /* Clients of a port whose identity is unknown may do nothing. */
 static bool lets_nobody_in(const struct identities *i, unsigned n)
 {
-    const char *as;
+    const char *as = as_of(i, n);
 
-    if (i->which[n] == WIRING_SOCKET)
-        return false;
-    as = i->conf->as[i->which[n]];
     if (i->which[n] != PORT_GMQ && !*as)
-        return false; /* its clients have tokens */
+        return false; /* its clients have tokens, or need none */
     return !access_of_name(i->access, bytes_of_text(as), clock_wall_ms());
 }
 
@@ -92,16 +95,14 @@ static bool lets_nobody_in(const struct identities *i, unsigned n)
 static void warn_of_nobody(struct identities *i)
 {
     for (unsigned n = 0; n < i->port_count; n++) {
+        const char *as = as_of(i, n);
         bool was_told = i->is_told[n];
-        const char *as;
 
         i->is_told[n] = lets_nobody_in(i, n);
-        if (!i->is_told[n] || was_told)
-            continue;
-        as = i->conf->as[i->which[n]];
-        LOG_WARN("app", "%s.as: %s%s%s: requests without a token are refused",
-                 conf_port_word(i->which[n]), *as ? "there is no identity " : "",
-                 *as ? as : "no identity is given", *as ? ", or it has expired" : "");
+        if (i->is_told[n] && !was_told)
+            LOG_WARN("app", "%s.as: %s%s%s: requests without a token are refused",
+                     conf_port_word(i->which[n]), *as ? "there is no identity " : "",
+                     *as ? as : "no identity is given", *as ? ", or it has expired" : "");
     }
 }
 

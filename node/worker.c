@@ -247,10 +247,10 @@ static const char *why_not_ready(void *arg)
         return "the store does not answer: the circuit breaker is open";
     if (state == REDIS_STORE_UP && is_silent_for_long(w))
         return "the store does not answer";
-    if (state == REDIS_STORE_UP && redis_store_refuses_writes(w->store))
-        return redis_store_refuses_writes(w->store);
-    if (state == REDIS_STORE_UP)
-        return registry_trouble(&w->identities.registry);
+    if (state == REDIS_STORE_UP) {
+        why = redis_store_refuses_writes(w->store);
+        return why ? why : registry_trouble(&w->identities.registry);
+    }
     if (w->options->redis && w->options->redis->cannot_write)
         snprintf(
             w->why, sizeof(w->why),

@@ -4,11 +4,12 @@
  * version without a line. So of two states of an identity the newer one is known, whoever has
  * it, and what Redis and the node know is joined identity by identity:
  *
- *   Redis has it newer            the copy takes it
- *   the node has it newer         Redis has lost it: it failed over, was emptied, or came back
- *   Redis does not have it        older. The copy is ahead of Redis there, and the node tells
- * it the same version, two lines   each side of a failover has had a change: what Redis has
- *                                 counts, but a revocation goes before a line
+ *   Redis has it newer        the copy takes it
+ *   Redis has it older        Redis has lost it: it failed over, was emptied, or came back from
+ *                             a backup. The copy is ahead of Redis there, and the node tells it
+ *   Redis does not have it    the same
+ *   two of one version        each side of a failover has had a change: what Redis has counts,
+ *                             but a revocation goes before a line
  *
  * Redis forgets the oldest revocations, and keeps the version of the newest of these as its
  * horizon: what it lacks with a version up to that was revoked, and is not lost.

@@ -258,8 +258,10 @@ bool port_act_as(struct port_client *c, const struct identity *identity);
  * known. True: more of them are on their way, and the client is held. What has come is offered
  * again, and is to be judged then, when
  *   - identities have changed, or will not come: port_recheck(), over several turns;
- *   - the client has ended its side, the port stops or the client's address moves away: at
- * once. No timer of the dialect may run against the client meanwhile. */
+ *   - the client has ended its side, the port stops or the client's address moves away: then
+ *     at once.
+ *
+ * No timer of the dialect may run against the client meanwhile. */
 bool port_hold_for_identities(struct port_client *c, const struct access *access);
 
 /* The client has ended its side. For the dialect's on_end, as the last statement. */
