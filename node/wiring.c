@@ -259,14 +259,16 @@ static unsigned open_roles(int fd)
     return listen_is_local(fd) ? ACCESS_ALL : ACCESS_PRODUCE | ACCESS_CONSUME | ACCESS_INSPECT;
 }
 
-static struct http_options http_options_of(const struct wiring_ports *from, int fd)
+/* Of any dialect of HTTP, which may add its own. */
+static struct http_options http_options_of(const struct wiring_ports *from, unsigned which,
+                                           int fd)
 {
     const struct conf *conf = from->conf;
 
     return (struct http_options){
         .audit = from->audit,
         .access = from->access,
-        .as = conf->as[PORT_HTTP],
+        .as = conf->as[which],
         .open_roles = open_roles(fd),
         .connections_max = connections_max(conf),
         .connections_per_address = conf->limits.connections_per_address,
@@ -284,11 +286,11 @@ static struct http_options http_options_of(const struct wiring_ports *from, int 
 }
 
 /* Few, but their own: clients cannot take them, nor can one address all of them. */
-static struct http_options admin_options_of(const struct wiring_ports *from, int fd)
+static struct http_options admin_options_of(const struct wiring_ports *from, unsigned which,
+                                            int fd)
 {
-    struct http_options options = http_options_of(from, fd);
+    struct http_options options = http_options_of(from, which, fd);
 
-    options.as = from->conf->as[PORT_ADMIN];
     options.connections_max = admin_connections_max(descriptors_allowed());
     options.connections_per_address = (options.connections_max + 1) / 2;
     options.excess_max = ADMIN_EXCESS;
@@ -296,9 +298,10 @@ static struct http_options admin_options_of(const struct wiring_ports *from, int
     return options;
 }
 
-static struct http_options socket_options_of(const struct wiring_ports *from, int fd)
+static struct http_options socket_options_of(const struct wiring_ports *from, unsigned which,
+                                             int fd)
 {
-    struct http_options options = admin_options_of(from, fd);
+    struct http_options options = admin_options_of(from, PORT_ADMIN, fd);
 
     options.as = "";
     options.connections_per_address = 0; /* it is one address */
@@ -320,18 +323,39 @@ static void reload_gmq(const struct wiring_ports *from, struct port *port)
     gmq_reload(port, &options);
 }
 
-/* A dialect has a port of its own, or is HTTP with these options. */
+static void *api_arg(const struct wiring_ports *from)
+{
+    return from->api;
+}
+
+/* A dialect has a port of its own, or is an app of HTTP: with these options (NULL: those that
+ * all have), and with this argument for its handlers (NULL: none), asked for when the port
+ * opens and after each reload. */
 static const struct {
     struct port *(*open)(const struct wiring_ports *from, int fd);
     void (*reload)(const struct wiring_ports *from, struct port *port);
     const struct http_app *app;
-    struct http_options (*options_of)(const struct wiring_ports *from, int fd);
+    struct http_options (*options_of)(const struct wiring_ports *from, unsigned which, int fd);
+    void *(*arg_of)(const struct wiring_ports *from);
 } rows[WIRING_PORTS] = {
     [PORT_GMQ] = {.open = open_gmq, .reload = reload_gmq},
-    [PORT_HTTP] = {.app = &api_app, .options_of = http_options_of},
-    [PORT_ADMIN] = {.app = &api_admin_app, .options_of = admin_options_of},
-    [WIRING_SOCKET] = {.app = &api_socket_app, .options_of = socket_options_of},
+    [PORT_HTTP] = {.app = &api_app, .arg_of = api_arg},
+    [PORT_ADMIN] = {.app = &api_admin_app, .options_of = admin_options_of, .arg_of = api_arg},
+    [WIRING_SOCKET] = {.app = &api_socket_app,
+                       .options_of = socket_options_of,
+                       .arg_of = api_arg},
 };
+
+static struct http_options options_of(const struct wiring_ports *from, unsigned which, int fd)
+{
+    return rows[which].options_of ? rows[which].options_of(from, which, fd)
+                                  : http_options_of(from, which, fd);
+}
+
+static void *arg_of(const struct wiring_ports *from, unsigned which)
+{
+    return rows[which].arg_of ? rows[which].arg_of(from) : NULL;
+}
 
 static struct port *open_port(const struct wiring_ports *from, unsigned which, int fd)
 {
@@ -339,9 +363,9 @@ static struct port *open_port(const struct wiring_ports *from, unsigned which, i
 
     if (rows[which].open)
         return rows[which].open(from, fd);
-    options = rows[which].options_of(from, fd);
+    options = options_of(from, which, fd);
     return http_port(
-        http_new(rows[which].app, from->api, &options, from->loop, from->queue, fd));
+        http_new(rows[which].app, arg_of(from, which), &options, from->loop, from->queue, fd));
 }
 
 static void reload_port(const struct wiring_ports *from, unsigned which, struct port *port)
@@ -352,7 +376,8 @@ static void reload_port(const struct wiring_ports *from, unsigned which, struct 
         rows[which].reload(from, port);
         return;
     }
-    options = rows[which].options_of(from, port->listener.fd);
+    (void)arg_of(from, which);
+    options = options_of(from, which, port->listener.fd);
     http_reload(port, &options);
 }
 

@@ -28,7 +28,7 @@ struct loop;
 struct queue;
 struct registry;
 
-#define API_PORTS_MAX 8
+#define API_PORTS_MAX 16
 
 /* What the rest of the node tells. Each may be NULL; called from requests, in the loop. */
 struct api_node {

@@ -123,10 +123,17 @@ static const struct route routes[] = {
 };
 /* clang-format on */
 
+static int write_error(struct exchange *x, struct buf *out, enum http_error error,
+                       struct bytes message, int64_t count)
+{
+    api_add_error(out, error, message, count);
+    return http_error_row(error)->code;
+}
+
 #define APP(word)                                                                        \
     {                                                                                    \
         .name = word, .routes = routes, .route_count = sizeof(routes) / sizeof(*routes), \
-        .write_error = api_add_error,                                                    \
+        .write_error = write_error,                                                      \
     }
 
 const struct http_app api_app = APP("http");

@@ -18,7 +18,7 @@ static bool is_access_on(const struct http *h)
 
 /* ---- the identity ---- */
 
-/* Empty: it is no such header. */
+/* Empty: it is no such header. `at` is not NULL. */
 static struct bytes token_in(struct bytes authorization)
 {
     size_t front = sizeof(SCHEME) - 1;
@@ -30,6 +30,27 @@ static struct bytes token_in(struct bytes authorization)
     return bytes_of(authorization.at + front, authorization.len - front);
 }
 
+/* The token that the request brings, right or wrong; `at` is NULL: none. */
+static struct bytes token_of(const struct http_request *r, char room[HTTP_TOKEN_MAX])
+{
+    const struct http_app *app = r->client->http->app;
+    const struct head *head = &r->exchange.head;
+    struct bytes token = bytes_of(NULL, 0);
+
+    if (app->token_of)
+        token = app->token_of(head, room);
+    if (!token.at && head->authorization.at)
+        token = token_in(head->authorization);
+    return token;
+}
+
+static bool has_token(const struct http_request *r)
+{
+    char room[HTTP_TOKEN_MAX];
+
+    return token_of(r, room).at;
+}
+
 /* May the client be somebody who is not known so far? Without a token, a certificate and a name
  * of the port's it is nobody. */
 static bool is_on_its_way(const struct http_request *r)
@@ -38,8 +59,7 @@ static bool is_on_its_way(const struct http_request *r)
     const struct http_options *options = &client->http->options;
 
     return access_is_incomplete(options->access) &&
-           (r->exchange.head.authorization.at || *options->as ||
-            connection_names(&client->base.connection).len);
+           (has_token(r) || *options->as || connection_names(&client->base.connection).len);
 }
 
 /* Also where there is no token: each refusal may be a line of the audit log. */
@@ -61,14 +81,15 @@ static struct identity *find(struct http_request *r, enum exchange_proof *proof)
 {
     struct http *h = r->client->http;
     const struct http_options *options = &h->options;
-    struct bytes given = r->exchange.head.authorization;
+    char room[HTTP_TOKEN_MAX];
+    struct bytes given = token_of(r, room);
     int64_t now_ms = clock_wall_ms();
     struct identity *who;
     bool is_ports;
 
     *proof = EXCHANGE_TOKEN;
     if (given.at)
-        return access_of_token(options->access, token_in(given), now_ms);
+        return access_of_token(options->access, given, now_ms);
     who = access_of_client(options->access, connection_names(&r->client->base.connection),
                            bytes_of_text(options->as), now_ms, &is_ports);
     *proof = is_ports ? EXCHANGE_PORT : EXCHANGE_CERTIFICATE;
@@ -92,7 +113,7 @@ static unsigned granted(const struct http_request *r)
 {
     const struct http_options *options = &r->client->http->options;
 
-    if (options->is_for_operators && !r->exchange.head.authorization.at)
+    if (options->is_for_operators && !has_token(r))
         return ACCESS_ALL;
     return is_access_on(r->client->http) ? 0 : options->open_roles;
 }
@@ -130,21 +151,35 @@ static enum http_error judge_limits(struct http_request *r)
 
 /* ---- roles and topics ---- */
 
-/* The topics in the path: one, or several with commas between. They are still escaped, and
- * their handler unescapes them in place. */
+/* A copy of a part of the path, unescaped: the handler unescapes the part itself, in place. */
+static bool copy_unescaped(struct bytes part, char *room, struct bytes *copy)
+{
+    *copy = bytes_of(room, part.len);
+    if (part.len)
+        memcpy(room, part.at, part.len);
+    return url_unescape(copy);
+}
+
+/* The topics in the path: one, or several with commas between; with what stands in front of
+ * them, where it has a namespace. */
 static enum http_error judge_topics(const struct exchange *x)
 {
-    char room[HEAD_MAX_BYTES];
-    struct bytes names = bytes_of(room, x->topic.len);
+    char room[HEAD_MAX_BYTES], topic_room[EXCHANGE_TOPIC_MAX];
+    struct exchange with = {.http = x->http};
+    struct bytes names, topic;
 
     if (!x->topic.len || !x->who || !x->who->topic_count)
         return HTTP_ERROR_NONE;
-    memcpy(room, x->topic.at, x->topic.len);
-    if (!url_unescape(&names))
+    if (!copy_unescaped(x->topic, room, &names) ||
+        !copy_unescaped(x->namespace, room + x->topic.len, &with.namespace))
         return HTTP_ERROR_ESCAPE;
-    while (names.len)
-        if (!identity_has_topic(x->who, bytes_cut(&names, ',')))
+    while (names.len) {
+        topic = bytes_cut(&names, ',');
+        if (x->namespace.len)
+            topic = exchange_topic(&with, topic, topic_room);
+        if (!identity_has_topic(x->who, topic))
             return HTTP_ERROR_FORBIDDEN;
+    }
     return HTTP_ERROR_NONE;
 }
 
@@ -167,7 +202,7 @@ enum http_error admit(struct http_request *r)
 
 bool admit_is_by_token(const struct http_request *r)
 {
-    return is_access_on(r->client->http) && r->exchange.head.authorization.at;
+    return is_access_on(r->client->http) && has_token(r);
 }
 
 /* On a port that others reach, and the node knows nobody. */

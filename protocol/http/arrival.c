@@ -36,7 +36,9 @@
 /* A page may read, as any link does: the browser does not show the reply to the page. */
 static bool is_forgery(const struct exchange *x)
 {
-    return strcmp(x->route->method, "GET") != 0 && head_is_foreign(&x->head);
+    bool is_read = x->route->method && strcmp(x->route->method, "GET") == 0;
+
+    return (!is_read || x->http->app->guards_reads) && head_is_foreign(&x->head);
 }
 
 /* By TLS a browser asks for a certificate of the page's name, which the node does not have; a

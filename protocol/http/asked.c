@@ -68,7 +68,7 @@ void asked_tell(struct http_request *r)
     const struct asked *asked = r->asked;
     struct http *h = r->client->http;
 
-    if (!asked || x->code == http_error_row(HTTP_ERROR_ATTEMPTS)->code ||
+    if (!asked || http_error_row(r->error)->code == http_error_row(HTTP_ERROR_ATTEMPTS)->code ||
         r->error == HTTP_ERROR_IDENTITIES)
         return; /* a flood of these would fill the disk; the errors are counted */
     if (!audit_write(

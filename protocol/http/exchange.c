@@ -82,6 +82,7 @@ static const char *phrase_of(int code)
         {421, "Misdirected Request"},
         {429, "Too Many Requests"},
         {431, "Request Header Fields Too Large"},
+        {500, "Internal Server Error"},
         {501, "Not Implemented"},
         {502, "Bad Gateway"},
         {503, "Service Unavailable"},
@@ -166,6 +167,13 @@ void exchange_reply(struct exchange *x, int code, const char *content_type, stru
                         is_large ? body : BYTES(""));
 }
 
+void exchange_reply_as_ever(struct exchange *x, int code, struct bytes body)
+{
+    const char *type = x->http->app->content_type;
+
+    exchange_reply(x, code, type ? type : JSON, body);
+}
+
 void exchange_reply_json(struct exchange *x, int code, struct bytes json)
 {
     exchange_reply(x, code, JSON, json);
@@ -176,7 +184,7 @@ void exchange_reply_buf(struct exchange *x, int code, struct buf *json)
 {
     struct buf own = *json;
 
-    exchange_reply_json(x, code, buf_bytes(&own));
+    exchange_reply_as_ever(x, code, buf_bytes(&own));
     buf_fini(&own);
 }
 
@@ -199,18 +207,18 @@ void exchange_reply_status(struct exchange *x, int code, const char *word)
 static void reply_error(struct exchange *x, enum http_error error, struct bytes message,
                         int64_t count)
 {
-    int code = http_error_row(error)->code;
-    struct buf json = BUF_INIT;
+    struct buf body = BUF_INIT;
+    int code;
 
     if (x->http->options.errors)
         x->http->options.errors[error]++;
     x->error = http_error_row(error)->word;
     x->count = count;
+    code = x->http->app->write_error(x, &body, error, message, count);
     if (code == 503 || code == 429)
         exchange_add_header(x, "Retry-After", "1");
-    x->http->app->write_error(&json, error, message, count);
-    exchange_reply_json(x, code, buf_bytes(&json));
-    buf_fini(&json);
+    exchange_reply_as_ever(x, code, buf_bytes(&body));
+    buf_fini(&body);
 }
 
 void exchange_reply_error(struct exchange *x, enum http_error error)
@@ -256,6 +264,25 @@ void exchange_carry(struct exchange *x, struct delivery *d)
 bool exchange_is_stopping(const struct exchange *x)
 {
     return x->http->port.is_stopping;
+}
+
+struct queue *exchange_queue(const struct exchange *x)
+{
+    return x->http->port.queue;
+}
+
+struct bytes exchange_topic(const struct exchange *x, struct bytes name,
+                            char room[EXCHANGE_TOPIC_MAX])
+{
+    size_t front = x->namespace.len;
+
+    if (front + 1 + name.len > EXCHANGE_TOPIC_MAX)
+        return BYTES("");
+    memcpy(room, x->namespace.at, front);
+    room[front] = x->http->app->joint;
+    if (name.len)
+        memcpy(room + front + 1, name.at, name.len);
+    return bytes_of(room, front + 1 + name.len);
 }
 
 struct bytes exchange_client(struct exchange *x)
@@ -305,9 +332,25 @@ static bool may_match(struct bytes form, struct bytes path)
     return last == '}' || last == path.at[path.len - 1];
 }
 
-/* Changes `topic` and `id` even without a match. */
-static bool is_match(const struct route *route, struct bytes path, struct bytes *topic,
-                     struct bytes *id)
+/* The parameters in a path. */
+struct parameters {
+    struct bytes topic, id, namespace;
+};
+
+static struct bytes *parameter_of(struct parameters *p, struct bytes name)
+{
+    switch (name.at[1]) {
+    case 'i':
+        return &p->id;
+    case 'n':
+        return &p->namespace;
+    default:
+        return &p->topic;
+    }
+}
+
+/* Changes `p` even without a match. */
+static bool is_match(const struct route *route, struct bytes path, struct parameters *p)
 {
     struct bytes form = route->path;
 
@@ -326,7 +369,7 @@ static bool is_match(const struct route *route, struct bytes path, struct bytes 
         segment = up_to(path, '/');
         if (!segment.len)
             return false;
-        *(name.at[1] == 'i' ? id : topic) = segment;
+        *parameter_of(p, name) = segment;
         skip(&path, segment);
         skip(&form, name);
     }
@@ -334,6 +377,8 @@ static bool is_match(const struct route *route, struct bytes path, struct bytes 
 
 static bool has_method(const struct route *route, struct bytes method)
 {
+    if (!route->method)
+        return true;
     if (bytes_equal(method, BYTES("HEAD")))
         method = BYTES("GET");
     return bytes_equal(bytes_of_text(route->method), method);
@@ -345,16 +390,17 @@ enum http_error route_find(struct exchange *x)
     enum http_error error = HTTP_ERROR_NO_PATH;
 
     for (size_t i = 0; i < app->route_count; i++) {
-        struct bytes topic = BYTES(""), id = BYTES("");
+        struct parameters p = {.id = BYTES("")};
 
-        if (!is_match(&app->routes[i], x->head.path, &topic, &id))
+        if (!is_match(&app->routes[i], x->head.path, &p))
             continue;
         error = HTTP_ERROR_METHOD;
         if (!has_method(&app->routes[i], x->head.method))
             continue;
         x->route = &app->routes[i];
-        x->topic = topic;
-        x->id = id;
+        x->topic = p.topic;
+        x->id = p.id;
+        x->namespace = p.namespace;
         return HTTP_ERROR_NONE;
     }
     return error;
@@ -364,20 +410,21 @@ enum http_error route_find(struct exchange *x)
  * is not what the client wants. */
 bool route_is_there_without_slash(const struct http_app *app, struct bytes path)
 {
-    struct bytes front = bytes_of(path.at, path.len - 1), topic, id;
+    struct bytes front = bytes_of(path.at, path.len - 1);
+    struct parameters p;
 
     for (size_t i = 0; path.len > 1 && path.at[front.len] == '/' && i < app->route_count; i++)
-        if (is_match(&app->routes[i], front, &topic, &id))
+        if (is_match(&app->routes[i], front, &p))
             return true;
     return false;
 }
 
 void route_print_allowed(const struct http_app *app, struct bytes path, struct buf *to)
 {
-    struct bytes topic, id;
+    struct parameters p;
 
     for (size_t i = 0; i < app->route_count; i++) {
-        if (!is_match(&app->routes[i], path, &topic, &id))
+        if (!is_match(&app->routes[i], path, &p))
             continue;
         if (to->len)
             buf_add_text(to, ", ");
@@ -413,14 +460,21 @@ static const char *meant_by(const struct route *route, struct bytes name)
 static const char *take_parameter(struct exchange *x, struct bytes *name, struct bytes value,
                                   const char **meant)
 {
+    bool is_lenient = x->http->app->ignores_unknown_query;
     struct bytes sent = *name;
     unsigned i;
 
-    if (!url_unescape(name) || !url_unescape(&value)) {
+    if (!url_unescape(name)) {
+        *name = sent;
+        return is_lenient ? NULL : "a '%' is not followed by two hexadecimal digits";
+    }
+    i = index_of(x->route, *name);
+    if (is_lenient && (i == EXCHANGE_QUERY_MAX || x->query[i].at))
+        return NULL;
+    if (!url_unescape(&value)) {
         *name = sent;
         return "a '%' is not followed by two hexadecimal digits";
     }
-    i = index_of(x->route, *name);
     if (i == EXCHANGE_QUERY_MAX) {
         *meant = meant_by(x->route, *name);
         return "this path does not know such a parameter";
@@ -453,7 +507,8 @@ static bool take_query(struct exchange *x)
 
 static bool take_path(struct exchange *x)
 {
-    bool is_fine = url_unescape(&x->topic) && url_unescape(&x->id);
+    bool is_fine =
+        url_unescape(&x->topic) && url_unescape(&x->id) && url_unescape(&x->namespace);
 
     if (!is_fine)
         exchange_reply_error(x, HTTP_ERROR_ESCAPE);

@@ -17,8 +17,11 @@
 #include "protocol/http/http.h"
 #include "protocol/http/message.h"
 
+#define EXCHANGE_TOPIC_MAX 200
+
 struct delivery;
 struct identity;
+struct queue;
 
 /* By what a request was known. */
 enum exchange_proof { EXCHANGE_NOTHING, EXCHANGE_TOKEN, EXCHANGE_CERTIFICATE, EXCHANGE_PORT };
@@ -33,6 +36,7 @@ struct exchange {
      * may change them, and the body. {topics} is in `topic`, too: no topic has a ',' in it. */
     struct bytes topic;
     struct bytes id;
+    struct bytes namespace;
     struct bytes query[EXCHANGE_QUERY_MAX]; /* see exchange_query_text() */
     struct bytes body;                      /* all of it; empty: none came */
 
@@ -69,7 +73,8 @@ void *exchange_keep(struct exchange *x, size_t bytes);
 
 /* ---- the query: exchange.c ---- */
 
-/* Names that are not in the route's list, or given twice, were refused before. */
+/* Names that are not in the route's list, or given twice, were refused before; or ignored, as
+ * the app wants it. */
 
 /* The value, unescaped; a '+' stands for itself. `at` is NULL: it was not given. */
 struct bytes exchange_query_text(const struct exchange *x, const char *name);
@@ -84,6 +89,9 @@ bool exchange_query_int(struct exchange *x, const char *name, int64_t min, int64
 void exchange_reply(struct exchange *x, int code, const char *content_type, struct bytes body);
 void exchange_reply_json(struct exchange *x, int code, struct bytes json);
 void exchange_reply_buf(struct exchange *x, int code, struct buf *json); /* ends `json` */
+
+/* The same, with the app's content type. */
+void exchange_reply_as_ever(struct exchange *x, int code, struct bytes body);
 
 /* 204 */
 void exchange_reply_nothing(struct exchange *x);
@@ -115,6 +123,14 @@ void exchange_carry(struct exchange *x, struct delivery *d);
 
 /* The node is stopping: requests in work are finished, new ones refused. */
 bool exchange_is_stopping(const struct exchange *x);
+
+/* The server's. */
+struct queue *exchange_queue(const struct exchange *x);
+
+/* Writes the topic that a path with {namespace} means by `name`, the path's {topic} or one of
+ * its {topics}; "": it is longer than a topic may be. */
+struct bytes exchange_topic(const struct exchange *x, struct bytes name,
+                            char room[EXCHANGE_TOPIC_MAX]);
 
 /* The client, for people: "http 127.0.0.1:40712". Lives until the reply. */
 struct bytes exchange_client(struct exchange *x);

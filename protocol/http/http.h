@@ -22,9 +22,12 @@
 #include "protocol/conn/port.h"
 #include "protocol/http/errors.h"
 
+#define HTTP_TOKEN_MAX 512
+
 struct access;
 struct audit;
 struct exchange;
+struct head;
 
 /* The body that a path takes. */
 enum route_body {
@@ -37,9 +40,9 @@ enum route_body {
 #define EXCHANGE_QUERY_MAX 4
 
 struct route {
-    const char *method;
-    struct bytes
-        path; /* a segment may be {topic}, {topics} or {id}, for one that is not empty */
+    const char *method; /* NULL: any */
+    /* A segment may be {topic}, {topics}, {id} or {namespace}, for one that is not empty. */
+    struct bytes path;
     void (*handle)(struct exchange *x); /* exchange.h has the rules */
     enum route_body body;
     unsigned what;         /* the app's: for a handler of several paths */
@@ -54,10 +57,23 @@ struct http_app {
     const char *name;           /* of its port, in logs and metrics */
     const struct route *routes; /* HEAD goes where GET goes */
     unsigned route_count;
-    /* Adds the JSON body of an error reply; the server adds the status code. `count`: so many
-     * were done before, or HTTP_ERROR_NO_COUNT. */
-    void (*write_error)(struct buf *out, enum http_error error, struct bytes message,
-                        int64_t count);
+    /* Adds the body of an error reply, and returns its status code. `message` is the error's
+     * own text, or that of the handler that refuses; `count`: so many were done before, or
+     * HTTP_ERROR_NO_COUNT. It may read the exchange, which has no route where none was found,
+     * and add headers; it must not answer. */
+    int (*write_error)(struct exchange *x, struct buf *out, enum http_error error,
+                       struct bytes message, int64_t count);
+
+    /* The rest is for dialects that differ from the native API. */
+    const char *content_type; /* of errors and of what exchange_reply_buf() sends; NULL: JSON */
+    bool ignores_unknown_query; /* of a name that is given twice, the first one counts */
+    bool guards_reads; /* no page of another site may ask, by GET neither: one of them changes
+                        * things */
+    char joint;        /* the topic of a path with {namespace} is NAMESPACE, this, TOPIC; see
+                        * exchange_topic() */
+    /* A token that stands elsewhere than in Authorization, which is read where this one has
+     * none: its `at` is NULL. It may lie in `room`. NULL: there is no such place. */
+    struct bytes (*token_of)(const struct head *head, char room[HTTP_TOKEN_MAX]);
 };
 
 struct http_options {

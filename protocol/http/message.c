@@ -51,6 +51,23 @@ bool url_query_next(struct bytes *rest, struct bytes *name, struct bytes *value)
     return false;
 }
 
+static bool form_unescape(struct bytes *text)
+{
+    const char *end = text->at + text->len;
+    char *plus = text->len ? memchr(text->at, '+', text->len) : NULL;
+
+    for (; plus; plus = memchr(plus, '+', (size_t)(end - plus)))
+        *plus = ' ';
+    return url_unescape(text);
+}
+
+int form_next(struct bytes *rest, struct bytes *name, struct bytes *value)
+{
+    if (!url_query_next(rest, name, value))
+        return 0;
+    return form_unescape(name) && form_unescape(value) ? 1 : -1;
+}
+
 /* ---- host ---- */
 
 /* In any case. */
@@ -528,7 +545,10 @@ enum http_error head_parse(struct bytes bytes, struct head *out)
 {
     struct head h = {.has_length = false};
     enum http_error error = parse_first_line(next_line(&bytes), &h);
-    struct bytes line = next_line(&bytes);
+    struct bytes line;
+
+    h.fields = bytes;
+    line = next_line(&bytes);
 
     for (unsigned count = 0; !error && line.len; line = next_line(&bytes))
         error = ++count > HEAD_MAX_FIELDS ? HTTP_ERROR_HEAD : parse_field(line, &h);
@@ -539,6 +559,26 @@ enum http_error head_parse(struct bytes bytes, struct head *out)
     if (!error)
         *out = h;
     return error;
+}
+
+bool head_next_field(struct bytes *rest, struct bytes *name, struct bytes *value)
+{
+    struct bytes line = next_line(rest);
+
+    if (!cut(&line, ':', name))
+        return false;
+    *value = trim(line);
+    return true;
+}
+
+struct bytes head_field(const struct head *h, const char *name)
+{
+    struct bytes rest = h->fields, found, value;
+
+    while (head_next_field(&rest, &found, &value))
+        if (is_word(found, bytes_of_text(name)))
+            return value;
+    return bytes_of(NULL, 0);
 }
 
 bool head_is_foreign(const struct head *h)

@@ -1,6 +1,6 @@
 /* An HTTP request as bytes. Pure.
  *
- *   url_    escapes and queries
+ *   url_    escapes and queries; form_: bodies of forms
  *   host_   the names by which a request may call this node
  *   head_   the first line and the headers
  *   body_   where the body ends, and what is content in it
@@ -23,6 +23,11 @@ bool url_unescape(struct bytes *text);
 
 /* The next "name=value" of a query, false at the end; both still escaped. */
 bool url_query_next(struct bytes *rest, struct bytes *name, struct bytes *value);
+
+/* The next field of a form's body (application/x-www-form-urlencoded), both parts unescaped in
+ * place, a '+' as a space. Returns 1; 0 at the end; -1: an escape is malformed, and the rest is
+ * spoilt. */
+int form_next(struct bytes *rest, struct bytes *name, struct bytes *value);
 
 /* ---- the names by which a request may call this node ----
  *
@@ -61,6 +66,7 @@ struct head {
     struct bytes query; /* behind the '?' */
     struct bytes
         request_id;      /* 1 to REQUEST_ID_MAX of [A-Za-z0-9-_.:]; empty: none, or not so */
+    struct bytes fields; /* all headers as they were sent, for head_next_field() */
     uint64_t body_bytes; /* 0 also when chunked */
     bool has_length;
     bool is_chunked;
@@ -80,6 +86,13 @@ enum http_error head_find_end(struct bytes input, size_t *seen, size_t *len);
 
 /* `bytes` are exactly a head as found above. `out` is untouched on failure. */
 enum http_error head_parse(struct bytes bytes, struct head *out);
+
+/* The next header, of any name, in the order in which they came; false at the end. `*rest` is
+ * `fields` at first. */
+bool head_next_field(struct bytes *rest, struct bytes *name, struct bytes *value);
+
+/* The value of the first header of this name, in any case; `at` is NULL: there is none. */
+struct bytes head_field(const struct head *h, const char *name);
 
 /* Does a foreign web page ask, through its visitor's browser? Browsers say so in
  * Sec-Fetch-Site. Towards plain http on other machines they send only an Origin, which proves

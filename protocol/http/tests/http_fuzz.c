@@ -29,12 +29,18 @@ static void check_within(struct bytes part, struct bytes whole)
 
 static void tell_head(struct reader *r, struct bytes bytes, const struct head *h)
 {
+    struct bytes name, value;
+
     check_within(h->method, bytes);
     check_within(h->path, bytes);
     check_within(h->query, bytes);
     check_within(h->request_id, bytes);
     assert(h->method.len && h->path.len && h->path.at[0] == '/');
     assert(!(h->is_chunked && h->has_length));
+    for (struct bytes rest = h->fields; head_next_field(&rest, &name, &value);) {
+        check_within(name, h->fields);
+        check_within(value, h->fields);
+    }
     buf_printf(&r->story, "[%.*s %.*s %d]", BYTES_ARG(h->method), BYTES_ARG(h->path),
                h->is_kept_alive);
 }

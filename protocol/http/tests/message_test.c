@@ -82,6 +82,25 @@ static void takes_a_query_apart(void **state)
     assert_false(url_query_next(&rest, &name, &value));
 }
 
+static void takes_a_form_apart(void **state)
+{
+    char text[] = "data=%7B%22a%22%3A+1%2B1%7D&&a+b=c&x";
+    struct bytes rest = bytes_of_text(text), name, value;
+
+    assert_int_equal(form_next(&rest, &name, &value), 1);
+    assert_is(name, "data");
+    assert_is(value, "{\"a\": 1+1}");
+    assert_int_equal(form_next(&rest, &name, &value), 1);
+    assert_is(name, "a b");
+    assert_is(value, "c");
+    assert_int_equal(form_next(&rest, &name, &value), 1);
+    assert_is(name, "x");
+    assert_is(value, "");
+    assert_int_equal(form_next(&rest, &name, &value), 0);
+    rest = bytes_of_text(strcpy(text, "a=%+1"));
+    assert_int_equal(form_next(&rest, &name, &value), -1);
+}
+
 /* ---- the names of this node ---- */
 
 static bool is_ours(const char *host, const char *names)
@@ -568,6 +587,7 @@ int main(void)
         cmocka_unit_test(unescapes_what_ends_no_text_and_nothing),
         cmocka_unit_test(refuses_an_escape_that_is_none),
         cmocka_unit_test(takes_a_query_apart),
+        cmocka_unit_test(takes_a_form_apart),
         cmocka_unit_test(any_name_is_ours_where_the_list_says_so),
         cmocka_unit_test(some_names_no_page_can_have),
         cmocka_unit_test(with_a_list_only_its_names_are_ours_with_any_port),

@@ -45,7 +45,7 @@ static void choose_app(struct fixture *f, const struct stand_in *stand_ins, unsi
             if (routes[i].handle == stand_ins[s].of)
                 routes[i].handle = stand_ins[s].handle;
     f->app = api_app;
-    f->app.routes = routes;
+    f->app.routes = f->own_routes = routes;
 }
 
 static void on_identities(void *arg)
@@ -136,7 +136,7 @@ int fixture_down(void **state)
     assert_int_equal(http_port(f->http)->stats.connections, 0);
     port_free(http_port(f->http));
     tls_free(f->tls);
-    free((void *)f->app.routes);
+    free(f->own_routes);
     registry_close(&f->registry);
     queue_stop(f->queue, set_flag, &f->is_queue_stopped);
     AWAIT(f, f->is_queue_stopped);

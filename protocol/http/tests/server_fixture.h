@@ -25,7 +25,8 @@ struct fixture {
     struct access *access;       /* the registry's; a test may put it into the options */
     struct registry registry;
     struct api api;
-    struct http_app app; /* the API's, perhaps with handlers of the test's */
+    struct http_app app; /* the API's, perhaps with handlers of the test's; or the test's */
+    struct route *own_routes; /* the fixture's */
     uint16_t port;
     const char *why_not_ready;
     bool is_stopping;
