@@ -105,6 +105,8 @@ static enum status check_push(const struct op *op)
         !is_within(op->in.push.at_ms, QUEUE_AT_MAX_MS) || op->in.push.mode > PUSH_IGNORE ||
         !settings_are_valid(&given, op->in.push.given))
         return STATUS_OUT_OF_RANGE;
+    if (op->in.push.has_extra || op->in.push.by_id || op->in.push.attributes.len > 0)
+        return STATUS_OUT_OF_RANGE; /* until the stores can */
     return STATUS_OK;
 }
 
@@ -119,6 +121,8 @@ static enum status check_lease(const struct op *op)
         !is_within(op->in.lease.delay_ms, QUEUE_DELAY_MAX_MS) ||
         !is_within(op->in.lease.ttr_ms, QUEUE_TTR_MAX_MS))
         return STATUS_OUT_OF_RANGE;
+    if (op->in.lease.has_priority || op->in.lease.is_end)
+        return STATUS_OUT_OF_RANGE; /* until the stores can */
     return check_id(op);
 }
 
@@ -155,6 +159,9 @@ static enum status check_chunk(const struct op *op)
         !times_are_valid(op->in.chunk.since_ms, op->in.chunk.before_ms) ||
         (op->verb == OP_PURGE && !is_a_state(op->in.chunk.state)))
         return STATUS_OUT_OF_RANGE;
+    if (op->verb == OP_KICK &&
+        (op->in.chunk.state == JOB_DELAYED || op->in.chunk.ttl_ms || op->in.chunk.tries))
+        return STATUS_OUT_OF_RANGE; /* until the stores can */
     return STATUS_OK;
 }
 
@@ -305,6 +312,9 @@ static enum status check_sweep(const struct sweep *sweep)
         return STATUS_BAD_TOPIC;
     if (!times_are_valid(sweep->since_ms, sweep->before_ms))
         return STATUS_OUT_OF_RANGE;
+    if (sweep->verb == OP_KICK &&
+        (sweep->states & ~(1u << JOB_DEAD) || sweep->ttl_ms || sweep->tries))
+        return STATUS_OUT_OF_RANGE; /* until the stores can */
     if (sweep->verb == OP_PURGE && (sweep->states == 0 || sweep->states & ~ALL_STATES))
         return STATUS_OUT_OF_RANGE;
     return STATUS_OK;

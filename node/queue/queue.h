@@ -366,10 +366,12 @@ void queue_ack_by_id(struct queue *q, struct id_ack *ack);
 struct sweep {
     struct bytes topic; /* borrowed until on_done */
     enum op_verb verb;  /* OP_KICK or OP_PURGE */
-    unsigned states;    /* PURGE: 1 << enum job_state of each */
-    uint64_t limit;     /* at most so many; 0: all that were there when it began */
-    int64_t since_ms;   /* of the dead, as in op.h */
+    unsigned states;  /* 1 << enum job_state of each. KICK: of delayed and dead; 0: the dead */
+    uint64_t limit;   /* at most so many; 0: all that were there when it began */
+    int64_t since_ms; /* of the dead, as in op.h */
     int64_t before_ms;
+    int64_t ttl_ms; /* KICK of the dead, as in op.h */
+    unsigned tries;
     struct bytes client;
     void (*on_done)(struct sweep *sweep);
 

@@ -4,7 +4,8 @@
 
 #include "node/store/packed.h"
 
-#define JITTER_STEPS 2001 /* so many different ones, the middle one is no jitter */
+#define RULES_KIND_AT 6
+#define JITTER_STEPS  2001 /* so many different ones, the middle one is no jitter */
 
 const struct job_rules rules_default = {.priority = RULES_PRIORITY_DEFAULT};
 
@@ -91,6 +92,26 @@ int64_t backoff_rest_ms(const struct backoff *backoff, unsigned tries, int64_t s
     return grown_ms(backoff, tries) * share / 100000;
 }
 
+/* ---- what some jobs have beside their rules ---- */
+
+/* The key that stands here says no more than that the job is served by its id. */
+size_t extra_pack(const struct job_extra *extra, char *to)
+{
+    size_t bytes = EXTRA_BYTES + extra->attributes.len;
+
+    packed_put(to, 2, (int64_t)bytes);
+    packed_put(to + 2, 6, extra->by_id ? JOB_KEY_MIDDLE : 0);
+    packed_put(to + 8, 6, extra->created_ms);
+    packed_put(to + 14, 2, extra->reserves);
+    packed_put(to + 16, 2, extra->timeouts);
+    packed_put(to + 18, 2, extra->releases);
+    packed_put(to + 20, 2, extra->buries);
+    packed_put(to + 22, 2, extra->kicks);
+    if (extra->attributes.len)
+        memcpy(to + EXTRA_BYTES, extra->attributes.at, extra->attributes.len);
+    return bytes;
+}
+
 /* ---- job ---- */
 
 const char *death_word(enum death death)
@@ -133,11 +154,42 @@ static bool cut(struct bytes *left, size_t len, struct bytes *cut)
     return true;
 }
 
-static bool take_rules(struct bytes *left, struct job_rules *rules)
+/* The rules, and whether an EXTRA block follows. */
+static bool take_rules(struct bytes *left, struct job_rules *rules, bool *has_extra)
 {
     struct bytes packed;
+    char plain[RULES_BYTES];
 
-    return cut(left, RULES_BYTES, &packed) && rules_unpack(packed.at, rules);
+    if (!cut(left, RULES_BYTES, &packed))
+        return false;
+    memcpy(plain, packed.at, RULES_BYTES);
+    *has_extra = (uint8_t)plain[RULES_KIND_AT] & RULES_EXTRA;
+    plain[RULES_KIND_AT] &= ~RULES_EXTRA;
+    return rules_unpack(plain, rules);
+}
+
+/* What else is in the block is looked at by its readers. */
+static bool take_extra(struct bytes *left, struct job_extra *extra)
+{
+    struct bytes block;
+    const char *at;
+
+    if (left->len < EXTRA_BYTES || !cut(left, (size_t)packed_get(left->at, 2), &block) ||
+        block.len < EXTRA_BYTES || block.len > EXTRA_BYTES_MAX)
+        return false;
+    at = block.at;
+    *extra = (struct job_extra){
+        .is_there = true,
+        .by_id = packed_get(at + 2, 6) != 0,
+        .created_ms = packed_get(at + 8, 6),
+        .reserves = (unsigned)packed_get(at + 14, 2),
+        .timeouts = (unsigned)packed_get(at + 16, 2),
+        .releases = (unsigned)packed_get(at + 18, 2),
+        .buries = (unsigned)packed_get(at + 20, 2),
+        .kicks = (unsigned)packed_get(at + 22, 2),
+        .attributes = bytes_of(at + EXTRA_BYTES, block.len - EXTRA_BYTES),
+    };
+    return true;
 }
 
 static bool take_holder(struct bytes *left, struct bytes *holder)
@@ -177,18 +229,23 @@ static void read_header(const char *at, struct job *job)
 enum status job_unpack(struct bytes packed, struct job *job)
 {
     struct job_rules rules;
+    struct job_extra extra;
     struct bytes left = packed, header, holder = {NULL, 0};
+    bool has_extra = false;
     unsigned flags;
 
     if (!cut(&left, JOB_HEADER_BYTES, &header) || !header_is_sound(header.at))
         return STATUS_STORE_ERROR;
     flags = (uint8_t)header.at[0];
-    if (flags & JOB_FLAG_RULES && !take_rules(&left, &rules))
+    if (flags & JOB_FLAG_RULES && !take_rules(&left, &rules, &has_extra))
+        return STATUS_STORE_ERROR;
+    if (has_extra && !take_extra(&left, &extra))
         return STATUS_STORE_ERROR;
     if (flags & JOB_FLAG_HOLDER && !take_holder(&left, &holder))
         return STATUS_STORE_ERROR;
     read_header(header.at, job);
     job->rules = flags & JOB_FLAG_RULES ? rules : rules_default;
+    job->extra = has_extra ? extra : (struct job_extra){0};
     job->holder = holder;
     job->body = left;
     return STATUS_OK;

@@ -12,6 +12,7 @@
  *       19      5  delay it was pushed with, ms; JOB_COUNTED, above all delays: its body counts
  *                  for its topic's max_bytes
  *       24     22  with RULES: see below
+ *       46      n  with RULES that say so, EXTRA: see below
  *        .   1, n  with HOLDER: length and name of who had it last, for people
  *        .      .  the body, but with BIG
  *
@@ -24,7 +25,8 @@
  *   - Reserved: the number itself. (id, stamp) is the lease.
  *   - Ready: a key by which the jobs of one priority are served, smallest first: JOB_KEY_MIDDLE
  *     + number for one that comes last, JOB_KEY_MIDDLE - number for one that comes first. An
- *     entry of the ready list whose key is not the job's is a tombstone.
+ *     entry of the ready list whose key is not the job's is a tombstone. A job that is served
+ *     by its id has the same key in each stay.
  *   - Dead: the reason, an enum death.
  *   - Delayed: 0.
  */
@@ -36,6 +38,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "node/store/attributes.h"
 
 /* The rules a job goes by: what may be given at its push, beside body, time and TTR.
  *
@@ -45,7 +48,7 @@
  *   offset  bytes  field (big-endian)
  *        0      4  priority
  *        4      2  max_tries
- *        6      1  kind of backoff
+ *        6      1  kind of backoff; RULES_EXTRA: an EXTRA block follows
  *        7      1  jitter, percent
  *        8      4  backoff's base, ms
  *       12      4  backoff's cap, ms
@@ -55,6 +58,7 @@
  */
 
 #define RULES_BYTES            22
+#define RULES_EXTRA            0x80
 #define BACKOFF_BYTES          10 /* of them, from kind to cap */
 #define RULES_PRIORITY_DEFAULT 1024
 #define RULES_PRIORITY_MAX     UINT32_MAX
@@ -99,6 +103,44 @@ bool backoff_unpack(const char *packed, struct backoff *backoff);
  * mod 2001; floor(rest * (100000 + jitter * (k - 1000)) / 100000). All of it is exact in the
  * doubles of a script. */
 int64_t backoff_rest_ms(const struct backoff *backoff, unsigned tries, int64_t stamp);
+
+/* What only jobs of some dialects have: counters, attributes, and an order of their own.
+ *
+ * A job that asks for it at its push has the block behind its rules (which it has then, were
+ * they default ones). All others pay nothing.
+ *
+ *   offset  bytes  field (big-endian)
+ *        0      2  bytes of the block, with these two
+ *        2      6  by id: its key whenever it is ready; else 0
+ *        8      6  created, ms since 1970 on Redis's clock
+ *       14      2  reserves, and so on: the counters stay at 65535
+ *       16      2  timeouts
+ *       18      2  releases
+ *       20      2  buries
+ *       22      2  kicks
+ *       24      .  attributes (node/store/attributes.h)
+ *
+ * By id: the jobs of a priority are served in the order in which they were pushed, however
+ * often they come back. The key is JOB_KEY_MIDDLE + a number of the bucket's counter that the
+ * push drew: the one in the job's id, where the store has made that.
+ */
+
+#define EXTRA_BYTES     24 /* without attributes */
+#define EXTRA_BYTES_MAX (EXTRA_BYTES + ATTRIBUTES_MAX_BYTES)
+#define EXTRA_COUNT_MAX 65535
+
+struct job_extra {
+    bool is_there; /* else all of it is zero */
+    bool by_id;
+    int64_t created_ms; /* Redis's clock */
+    unsigned reserves;  /* confirmed deliveries; unlike tries never reset */
+    unsigned timeouts, releases, buries, kicks;
+    struct bytes attributes; /* packed; borrowed, see where the job came from */
+};
+
+/* The block of a push, which the store completes; `to` has room for EXTRA_BYTES and the
+ * attributes. Returns its bytes. */
+size_t extra_pack(const struct job_extra *extra, char *to);
 
 #define JOB_HEADER_BYTES   24
 #define JOB_TRIES_MAX      65535
@@ -152,6 +194,7 @@ struct job {
     unsigned tries;   /* confirmed deliveries so far */
     enum death death; /* of the dead only */
     struct job_rules rules;
+    struct job_extra extra;
 };
 
 /* "tries", "expired"; "" for DEATH_NONE. */
@@ -163,8 +206,8 @@ const char *job_state_word(enum job_state state);
 /* Without flags: a job without rules and holder is stored as this header and its body. */
 void job_pack_header(const struct job *job, char header[JOB_HEADER_BYTES]);
 
-/* Reads all of a packed value; `id` is the caller's to set. Body and holder borrow from
- * `packed`. STORE_ERROR when it is too short or its state unknown: then the value was
+/* Reads all of a packed value; `id` is the caller's to set. Body, holder and attributes borrow
+ * from `packed`. STORE_ERROR when it is too short or its state unknown: then the value was
  * not written by dueq, and `job` is untouched. */
 enum status job_unpack(struct bytes packed, struct job *job) MUST_CHECK;
 

@@ -62,7 +62,7 @@ enum op_trait {
     X(BURY,      "bury",      TRAIT_BY_LEASE)                   /* lease:     dead, until somebody kicks or deletes it */ \
     X(CANCEL,    "cancel",    TRAIT_REPLICATED)                 /*            gone, from any state */ \
     X(MOVE,      "move",      0)                                /* move:      due at another time, from any state; run, kick */ \
-    X(KICK,      "kick",      0)                                /* chunk:     dead jobs to ready */ \
+    X(KICK,      "kick",      0)                                /* chunk:     dead, or delayed, jobs to ready */ \
     X(PURGE,     "purge",     TRAIT_REPLICATED)                 /* chunk:     jobs of one state gone */ \
     X(GET,       "get",       TRAIT_LOOKS | TRAIT_BODIES)       /*            look at it */ \
     X(LIST,      "list",      TRAIT_LOOKS)                      /* list:      the jobs of one state, in order */ \
@@ -143,6 +143,7 @@ struct lease {
  * one. */
 struct topic_stats {
     int64_t delayed, ready, reserved, dead;
+    int64_t urgent;          /* of the ready ones, those of a priority below the default */
     int64_t oldest_ready_ms; /* since the first ready job was due; -1: none, or it is hidden
                               * behind too many that were cancelled */
     int64_t next_due_ms;     /* until the first delayed job is due, 0 if it is; -1: none */
@@ -292,6 +293,9 @@ struct op {
             bool ttl_from_due; /* ttl_ms counts from the due time, or from now where that is
                                 * past */
             struct job_rules rules;
+            bool has_extra; /* the job has struct job_extra: it is counted what happens to it */
+            bool by_id;     /* is served in the order of pushes, see there; so has_extra */
+            struct bytes attributes; /* packed; "": none, else so has_extra */
             enum push_mode mode;
             int64_t jobs_max;  /* of its topic: where it has so many, in any state, a new one is
                                 * TOPIC_FULL; 0: any number */
@@ -309,11 +313,16 @@ struct op {
             unsigned count;            /* 1 to OP_ITEMS_MAX */
         } leases;                      /* DELIVERED, KEEP and RETURN */
         struct op_lease {
-            int64_t stamp;    /* ACK, RELEASE, TOUCH, BURY; 0: nobody's */
-            bool has_check;   /* the client has brought one. The store looks at neither: */
-            uint64_t check;   /* where it is wrong, the engine has put 0 for the stamp */
-            int64_t delay_ms; /* RELEASE: 0 for at once; -1: as the job's backoff says */
-            int64_t ttr_ms;   /* TOUCH: 0 for the job's own TTR */
+            int64_t stamp;     /* ACK, RELEASE, TOUCH, BURY; 0: nobody's */
+            bool has_check;    /* the client has brought one. The store looks at neither: */
+            uint64_t check;    /* where it is wrong, the engine has put 0 for the stamp */
+            int64_t delay_ms;  /* RELEASE: 0 for at once; -1: as the job's backoff says */
+            int64_t ttr_ms;    /* TOUCH: 0 for the job's own TTR */
+            bool has_priority; /* RELEASE, BURY: the job has `priority` from now on */
+            uint32_t priority;
+            bool is_end; /* RELEASE: its holder is gone, and did not ask for it. delay_ms is 0;
+                          * no release is counted, and a try only where the delivery was
+                          * confirmed */
         } lease;
         struct {
             struct bytes after; /* the last answer's `next`; "" at first */
@@ -337,11 +346,13 @@ struct op {
             unsigned states; /* 1 << enum job_state: only from these; else WRONG_STATE */
         } move;
         struct {
-            enum job_state state; /* PURGE */
+            enum job_state state; /* PURGE; KICK: JOB_DELAYED, first due first; else the dead */
             unsigned limit;       /* 1 to OP_CHUNK_MAX */
             int64_t since_ms;     /* of the dead, only those who died then or later; 0: all */
             int64_t before_ms;    /* and before then; 0: all */
-        } chunk;                  /* KICK and PURGE */
+            int64_t ttl_ms; /* KICK of the dead: they expire so long after now; 0: never */
+            unsigned tries; /* KICK of the dead: their max_tries from now on; 0: as it is */
+        } chunk;            /* KICK and PURGE */
         struct {
             enum job_state state;
             struct bytes after; /* the last answer's `next`; "" at first */

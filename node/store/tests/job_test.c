@@ -247,6 +247,95 @@ static void refuses_a_holder_that_is_too_long(void **state)
     assert_refused(value_of(&example, JOB_FLAG_HOLDER, bytes_of(behind, sizeof(behind))));
 }
 
+/* ---- what some jobs have beside their rules ---- */
+
+static const struct job_extra full = {
+    .is_there = true,
+    .by_id = true,
+    .created_ms = 0x010203040506,
+    .reserves = 0x0102,
+    .timeouts = 0x0304,
+    .releases = 0x0506,
+    .buries = 0x0708,
+    .kicks = EXTRA_COUNT_MAX,
+    .attributes = {"\1a\0\1b", 5},
+};
+
+/* A job's value with default rules, the block, a holder and a body; cut off after `bytes`. */
+static struct bytes with_block(const char *block, size_t block_len, size_t bytes)
+{
+    static char behind[RULES_BYTES + EXTRA_BYTES_MAX + 64];
+    static const struct bytes rest = BYTES(HOLDER "body");
+    size_t len = RULES_BYTES + block_len + rest.len;
+
+    rules_pack(&rules_default, behind);
+    behind[6] = (char)RULES_EXTRA;
+    memcpy(behind + RULES_BYTES, block, block_len);
+    memcpy(behind + RULES_BYTES + block_len, rest.at, rest.len);
+    return value_of(&example, JOB_FLAG_RULES | JOB_FLAG_HOLDER,
+                    bytes_of(behind, bytes < len ? bytes : len));
+}
+
+static void the_extra_block_stands_between_rules_and_holder(void **state)
+{
+    char block[EXTRA_BYTES_MAX];
+    size_t len = extra_pack(&full, block);
+    struct job job = unpacked(with_block(block, len, SIZE_MAX));
+
+    assert_int_equal(len, EXTRA_BYTES + 5);
+    assert_true(rules_are_default(&job.rules));
+    assert_true(job.extra.is_there && job.extra.by_id);
+    assert_int_equal(job.extra.created_ms, full.created_ms);
+    assert_int_equal(job.extra.reserves, full.reserves);
+    assert_int_equal(job.extra.timeouts, full.timeouts);
+    assert_int_equal(job.extra.releases, full.releases);
+    assert_int_equal(job.extra.buries, full.buries);
+    assert_int_equal(job.extra.kicks, full.kicks);
+    assert_true(bytes_equal(job.extra.attributes, full.attributes));
+    assert_true(bytes_equal(job.holder, BYTES("alice")));
+    assert_true(bytes_equal(job.body, BYTES("body")));
+}
+
+static void a_job_without_the_block_has_nothing_extra(void **state)
+{
+    struct job job = {.extra = full};
+
+    assert_int_equal(job_unpack(value_of(&example, 0, BYTES("body")), &job), STATUS_OK);
+    assert_false(job.extra.is_there || job.extra.by_id);
+    assert_int_equal(job.extra.kicks, 0);
+    assert_int_equal(job.extra.attributes.len, 0);
+}
+
+static void refuses_a_value_that_ends_within_the_extra_block(void **state)
+{
+    char block[EXTRA_BYTES_MAX];
+    size_t len = extra_pack(&full, block);
+
+    for (size_t bytes = RULES_BYTES; bytes < RULES_BYTES + len; bytes++)
+        assert_refused(with_block(block, len, bytes));
+}
+
+static void refuses_an_extra_block_of_another_length(void **state)
+{
+    static char block[2 * EXTRA_BYTES_MAX];
+    static char value[JOB_HEADER_BYTES + RULES_BYTES + 2 * EXTRA_BYTES_MAX];
+    static const unsigned wrong[] = {0, 1, 2, EXTRA_BYTES - 1, EXTRA_BYTES_MAX + 1, 65535};
+    struct job back = {.tries = 77};
+
+    job_pack_header(&example, value);
+    value[0] = (char)(value[0] | JOB_FLAG_RULES);
+    rules_pack(&rules_default, value + JOB_HEADER_BYTES);
+    value[JOB_HEADER_BYTES + 6] = (char)RULES_EXTRA;
+    extra_pack(&(struct job_extra){.is_there = true}, block);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        block[0] = (char)(wrong[i] >> 8);
+        block[1] = (char)wrong[i];
+        memcpy(value + JOB_HEADER_BYTES + RULES_BYTES, block, sizeof(block));
+        assert_int_equal(job_unpack(bytes_of(value, sizeof(value)), &back), STATUS_STORE_ERROR);
+    }
+    assert_int_equal(back.tries, 77);
+}
+
 static void the_dead_have_a_reason_instead_of_a_stamp(void **state)
 {
     static const char stamp[] = {0, 0, 0, 0, 0, DEATH_BURIED};
@@ -336,6 +425,10 @@ int main(void)
         cmocka_unit_test(refuses_a_value_that_ends_within_rules_or_holder),
         cmocka_unit_test(refuses_rules_that_cannot_be),
         cmocka_unit_test(refuses_a_holder_that_is_too_long),
+        cmocka_unit_test(the_extra_block_stands_between_rules_and_holder),
+        cmocka_unit_test(a_job_without_the_block_has_nothing_extra),
+        cmocka_unit_test(refuses_a_value_that_ends_within_the_extra_block),
+        cmocka_unit_test(refuses_an_extra_block_of_another_length),
         cmocka_unit_test(the_dead_have_a_reason_instead_of_a_stamp),
         cmocka_unit_test(refuses_the_dead_without_a_reason_it_knows),
         cmocka_unit_test(deaths_have_words),

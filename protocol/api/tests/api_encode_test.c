@@ -156,7 +156,12 @@ static void says_that_nothing_was_popped(void **state)
 
 static void counts_a_topics_jobs(void **state)
 {
-    struct topic_stats stats = {1, 2, 3, 4, 5, 6};
+    struct topic_stats stats = {.delayed = 1,
+                                .ready = 2,
+                                .reserved = 3,
+                                .dead = 4,
+                                .oldest_ready_ms = 5,
+                                .next_due_ms = 6};
     struct buf out = BUF_INIT;
 
     api_add_topic(&out, BYTES("t"), &stats);
