@@ -7,13 +7,8 @@
 #include "protocol/api/encode.h"
 #include "protocol/api/api.h"
 #include "protocol/api/handlers.h"
+#include "protocol/http/jobs.h"
 #include "protocol/json/write.h"
-
-struct call {
-    struct op op;
-    struct exchange *x;
-    void (*add)(struct buf *out, const struct op *op); /* see api_ask() */
-};
 
 /* Other ranges are checked before; only the store's clock can judge these. */
 static const char *api_text_of(const struct op *op)
@@ -53,7 +48,7 @@ void api_reply_failure(struct exchange *x, const struct op *op)
 
 struct exchange *api_done(struct op *op)
 {
-    struct exchange *x = CONTAINER_OF(op, struct call, op)->x;
+    struct exchange *x = http_call_of(op)->x;
 
     if (op->status == STATUS_OK)
         return x;
@@ -61,28 +56,13 @@ struct exchange *api_done(struct op *op)
     return NULL;
 }
 
-/* A client that has ended its side and still reads is told that nothing happened. A stopping
- * node finishes the operations that it has taken. */
-static void on_cancel_wait(struct exchange *x)
-{
-    struct call *call = x->handler;
-
-    if (!exchange_is_stopping(x))
-        queue_abandon(api_of(x)->queue, &call->op);
-}
-
 static void submit(struct exchange *x, const struct op *op, void (*on_done)(struct op *op),
                    void (*add)(struct buf *out, const struct op *op))
 {
-    struct call *call = exchange_keep(x, sizeof(*call));
+    struct op own = *op;
 
-    *call = (struct call){.op = *op, .x = x, .add = add};
-    call->op.topic = x->topic;
-    call->op.client = exchange_client(x);
-    call->op.on_done = on_done;
-    call->op.is_alone = true; /* a connection has one request in work */
-    x->on_cancel_wait = on_cancel_wait;
-    queue_submit(api_of(x)->queue, &call->op);
+    own.topic = x->topic;
+    http_submit(x, &own, on_done, add);
 }
 
 void api_call(struct exchange *x, const struct op *op, void (*on_done)(struct op *op))
@@ -92,7 +72,7 @@ void api_call(struct exchange *x, const struct op *op, void (*on_done)(struct op
 
 static void on_asked(struct op *op)
 {
-    const struct call *call = CONTAINER_OF(op, struct call, op);
+    const struct http_call *call = http_call_of(op);
     struct exchange *x = api_done(op);
     struct buf json = BUF_INIT;
 
@@ -200,7 +180,7 @@ static void on_batch_done(struct op *op)
         finish(b);
 }
 
-/* As on_cancel_wait() of a single operation. */
+/* As of a single operation. */
 static void on_batch_cancel(struct exchange *x)
 {
     struct batch *b = x->handler;

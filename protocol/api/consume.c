@@ -4,37 +4,17 @@
 #include "node/queue/queue.h"
 #include "protocol/api/call.h"
 #include "protocol/api/encode.h"
-#include "protocol/http/message.h"
+#include "protocol/http/jobs.h"
 #include "protocol/api/handlers.h"
 #include "protocol/api/api.h"
 
-struct popping {
-    struct exchange *x;
-    struct pop pop;
-    struct bytes topics[];
-};
-
-/* Its identity has gone while it waited, or has changed: the jobs go to others at once. It is
- * told by its next request, for it may be known by another token. */
-static void give_back_if_gone(const struct exchange *x, struct pop *pop)
+static void on_popped(struct exchange *x, struct pop *pop)
 {
-    if (pop->status != STATUS_OK || exchange_may_go_on(x))
-        return;
-    queue_returned(api_of(x)->queue, pop->delivery);
-    pop->status = STATUS_CANCELLED;
-}
-
-static void on_popped(struct pop *pop)
-{
-    struct popping *p = CONTAINER_OF(pop, struct popping, pop);
-    struct exchange *x = p->x;
     struct buf json = BUF_INIT;
     uint64_t checks[OP_ITEMS_MAX];
     bool has_checks;
 
-    give_back_if_gone(x, pop);
     if (pop->status == STATUS_OK) {
-        exchange_carry(x, pop->delivery);
         has_checks = queue_lease_checks(api_of(x)->queue, pop, checks);
         api_add_popped(&json, pop->topic, pop->jobs, pop->job_count,
                        has_checks ? checks : NULL);
@@ -45,39 +25,6 @@ static void on_popped(struct pop *pop)
         return;
     }
     exchange_reply_buf(x, 200, &json);
-}
-
-static void on_cancel_wait(struct exchange *x)
-{
-    struct popping *p = x->handler;
-
-    queue_pop_cancel(&p->pop);
-}
-
-static unsigned count_topics(struct bytes topics)
-{
-    unsigned count = 1;
-
-    for (size_t i = 0; i < topics.len; i++)
-        count += topics.at[i] == ',';
-    return count;
-}
-
-static struct popping *popping_new(struct exchange *x, unsigned topic_count)
-{
-    struct popping *p = exchange_keep(x, sizeof(*p) + topic_count * sizeof(p->topics[0]));
-    struct bytes rest = x->topic;
-
-    for (unsigned i = 0; i < topic_count; i++)
-        p->topics[i] = bytes_cut(&rest, ',');
-    *p = (struct popping){.x = x,
-                          .pop = {.topics = p->topics,
-                                  .topic_count = topic_count,
-                                  .is_alone = true,
-                                  .client = exchange_client(x),
-                                  .address = exchange_address(x),
-                                  .on_done = on_popped}};
-    return p;
 }
 
 /* The parameters are in the query: a body with parameters is refused. */
@@ -96,28 +43,22 @@ static bool has_no_body(struct exchange *x)
 
 void api_pop(struct exchange *x)
 {
-    unsigned topic_count = count_topics(x->topic);
     int64_t count, wait_ms, ttr_ms;
-    struct popping *p;
+    struct pop pop;
 
     if (!has_no_body(x))
         return;
-    if (topic_count > QUEUE_TOPICS_PER_POP_MAX) {
-        exchange_reply_error_text(x, HTTP_ERROR_OUT_OF_RANGE, "topics: more than %d",
-                                  QUEUE_TOPICS_PER_POP_MAX);
-        return;
-    }
     if (!exchange_query_int(x, "count", 1, OP_ITEMS_MAX, 1, &count) ||
         !exchange_query_int(x, "wait_ms", 0, API_WAIT_MAX_MS, 0, &wait_ms) ||
         !exchange_query_int(x, "ttr_ms", 0, QUEUE_TTR_MAX_MS, -1, &ttr_ms))
         return;
-    p = popping_new(x, topic_count);
-    p->pop.count = (unsigned)count;
-    p->pop.wait_ms = wait_ms;
-    p->pop.has_ttr = ttr_ms >= 0;
-    p->pop.ttr_ms = ttr_ms >= 0 ? ttr_ms : 0;
-    x->on_cancel_wait = on_cancel_wait;
-    queue_pop(api_of(x)->queue, &p->pop);
+    pop = (struct pop){.count = (unsigned)count,
+                       .wait_ms = wait_ms,
+                       .has_ttr = ttr_ms >= 0,
+                       .ttr_ms = ttr_ms >= 0 ? ttr_ms : 0};
+    if (http_pop(x, x->topic, &pop, on_popped))
+        exchange_reply_error_text(x, HTTP_ERROR_OUT_OF_RANGE, "topics: more than %d",
+                                  QUEUE_TOPICS_PER_POP_MAX);
 }
 
 /* GET /v1/deliveries: a long poll for what this node hands out. */

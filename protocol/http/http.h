@@ -7,6 +7,7 @@
  *   message.c   first line, headers, where the body ends, escapes, queries; pure
  *   exchange.c  one request and its reply, as handlers see it; from a path to its handler, by
  *               the app's table
+ *   jobs.c      what handlers ask of the engine: an operation, a pop
  *   admit.c     whom a request acts as, and whether that one may
  *   asked.c     what was asked for, for the audit log
  *   errors.c    every error, as the wire says it
