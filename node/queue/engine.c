@@ -212,7 +212,8 @@ static bool is_idle(const struct queue *q)
 {
     return core_is_idle(&q->core) && q->waiters.count == 0 && q->feed.count == 0 &&
            q->censuses.count == 0 && sweeps_are_idle(&q->sweeps) &&
-           traces_are_idle(&q->traces) && deliveries_are_idle(&q->deliveries);
+           traces_are_idle(&q->traces) && deliveries_are_idle(&q->deliveries) &&
+           owners_are_idle(&q->owners);
 }
 
 void queue_stop(struct queue *q, void (*on_stopped)(void *arg), void *arg)

@@ -309,16 +309,42 @@ void owners_refuse(struct owners *o, struct id_ack *ack, enum status status)
     core_refuse(o->core, &ack->op, status);
 }
 
+/* ---- finding ---- */
+
+void owners_refuse_find(struct owners *o, struct id_find *find, enum status status)
+{
+    find->owners = o;
+    find->search = NULL;
+    find->status = status;
+    later_add(&o->told, &find->link);
+}
+
+static void tell_found(struct later *later, struct list *link)
+{
+    struct owners *o = CONTAINER_OF(later, struct owners, told);
+    struct id_find *find = CONTAINER_OF(link, struct id_find, link);
+
+    find->on_done(find);
+    core_note_end(o->core);
+}
+
 /* ---- life ---- */
 
 void owners_init(struct owners *o, struct core *core)
 {
     *o = (struct owners){.core = core};
     list_init(&o->oldest);
+    later_init(&o->told, core->timers, tell_found);
+}
+
+bool owners_are_idle(const struct owners *o)
+{
+    return later_is_idle(&o->told);
 }
 
 void owners_fini(struct owners *o)
 {
+    later_fini(&o->told);
     while (o->count)
         forget_oldest(o);
 }

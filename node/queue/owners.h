@@ -11,15 +11,18 @@
 #ifndef DUEQ_NODE_QUEUE_OWNERS_H
 #define DUEQ_NODE_QUEUE_OWNERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/bytes.h"
 #include "base/list.h"
 #include "base/status.h"
+#include "base/timer.h"
 
 struct core;
 struct owned_id;
 struct id_ack;
+struct id_find;
 struct job;
 
 struct owners {
@@ -27,10 +30,14 @@ struct owners {
     struct owned_id *by_id; /* hash; each with its ownings */
     struct list oldest;     /* all ownings, in the order of their coming */
     unsigned count;
+    struct later told; /* searches that end without a question */
 };
 
 void owners_init(struct owners *o, struct core *core);
 void owners_fini(struct owners *o);
+
+/* Nothing to be called back? (What was sent counts as in flight with the core.) */
+bool owners_are_idle(const struct owners *o);
 
 /* Copies what it needs. */
 void owners_add(struct owners *o, uint64_t holder, struct bytes topic, const struct job *jobs,
@@ -39,5 +46,8 @@ void owners_add(struct owners *o, uint64_t holder, struct bytes topic, const str
 /* The rest of queue_ack_by_id(). */
 void owners_ack(struct owners *o, struct id_ack *ack);
 void owners_refuse(struct owners *o, struct id_ack *ack, enum status status);
+
+/* The rest of queue_find(). */
+void owners_refuse_find(struct owners *o, struct id_find *find, enum status status);
 
 #endif

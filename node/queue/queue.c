@@ -106,8 +106,8 @@ static enum status check_push(const struct op *op)
         !settings_are_valid(&given, op->in.push.given))
         return STATUS_OUT_OF_RANGE;
     if (op->in.push.has_extra || op->in.push.by_id || op->in.push.attributes.len > 0)
-        return STATUS_OUT_OF_RANGE; /* until the stores can */
-    return STATUS_OK;
+        return STATUS_OUT_OF_RANGE;                                 /* until the stores can */
+    return op->in.push.is_indexed ? STATUS_BAD_REQUEST : STATUS_OK; /* not yet */
 }
 
 static enum status check_id(const struct op *op)
@@ -123,6 +123,8 @@ static enum status check_lease(const struct op *op)
         return STATUS_OUT_OF_RANGE;
     if (op->in.lease.has_priority || op->in.lease.is_end)
         return STATUS_OUT_OF_RANGE; /* until the stores can */
+    if (op->in.lease.is_owned)
+        return STATUS_BAD_REQUEST; /* not yet */
     return check_id(op);
 }
 
@@ -296,6 +298,8 @@ enum status check_pop(const struct pop *pop)
         return STATUS_OUT_OF_RANGE;
     if (pop->count < 1 || pop->count > OP_ITEMS_MAX || pop->wait_ms < 0)
         return STATUS_OUT_OF_RANGE;
+    if (pop->is_owned || pop->take_id.len)
+        return STATUS_BAD_REQUEST; /* not yet */
     if (pop->has_ttr && !is_within(pop->ttr_ms, QUEUE_TTR_MAX_MS))
         return STATUS_OUT_OF_RANGE;
     for (unsigned i = 0; i < pop->topic_count; i++) {
@@ -501,6 +505,12 @@ void queue_ack_by_id(struct queue *q, struct id_ack *ack)
         owners_refuse(&q->owners, ack, STATUS_BAD_ID);
     else
         owners_ack(&q->owners, ack);
+}
+
+void queue_find(struct queue *q, struct id_find *find)
+{
+    owners_refuse_find(&q->owners, find,
+                       engine_is_over(q) ? STATUS_SHUTTING_DOWN : STATUS_BAD_REQUEST);
 }
 
 void queue_sweep(struct queue *q, struct sweep *sweep)

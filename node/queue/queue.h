@@ -81,6 +81,8 @@ struct queue_options {
     int64_t history_bytes;             /* of a bucket's history, about */
     unsigned audit_rate;               /* jobs looked at a second; 0: no reconciler */
     enum queue_lease_check lease_check;
+    bool index_ids; /* all pushes are indexed (in.push.is_indexed): a protocol that goes by bare
+                     * ids is on */
     int64_t
         lock_ms; /* cluster mode: how long a topic's lock lasts; fixed for the queue's life */
 };
@@ -270,6 +272,10 @@ struct pop {
     unsigned count;       /* 1 to OP_ITEMS_MAX jobs at most; answers as soon as it has one */
     int64_t wait_ms;      /* 0: do not wait */
     bool id_only;         /* the consumer will acknowledge by id alone: see queue_ack_by_id */
+    bool is_owned;        /* the consumer's connection owns what it gets: see below */
+    struct bytes take_id; /* not "": this job, and no other, from ready, delayed or dead. With
+                           * one topic, count 1 and wait_ms 0. NOT_FOUND; WRONG_STATE: it is
+                           * reserved. Borrowed until on_done */
     uint64_t holder;      /* with id_only: the consumer's number, unique in this process */
     bool is_alone;        /* as in struct op */
     bool has_ttr;         /* ttr_ms counts for what it gets, instead of the jobs' own */
@@ -319,6 +325,16 @@ void queue_left_open(struct queue *q, struct delivery *d); /* nobody can tell: t
                                                             * within seconds, unless their
                                                             * leases are used */
 
+/* Owned reservations (pop.is_owned) end with their owner.
+ *
+ * The store notes each under this process. It becomes ready as soon as
+ *   - its connection ends: the protocol sends RELEASE with in.lease.is_owned for each lease
+ * that the connection holds, and did not end before;
+ *   - the process ends, in whatever way: the leader finds the notes of a process that is
+ * silent, and releases what is still reserved. A note goes with the ACK, RELEASE or BURY that
+ * brings is_owned, also where the lease is over by then: the protocol ends each lease with one
+ * of these, even where it knows that its time is over. */
+
 /* ---- leases ---- */
 
 /* A client holds a lease as the stamp of its job and a check (in.lease.check), which nobody can
@@ -331,6 +347,29 @@ enum lease_readers { LEASE_READERS_ALL, LEASE_READERS_SOME, LEASE_READERS_UNKNOW
 
 /* The answer to that, for the queue to ask whenever it matters; without one, it is all. */
 void queue_ask_lease_readers(struct queue *q, enum lease_readers (*read)(void *arg), void *arg);
+
+/* ---- ids alone ---- */
+
+/* Which topic has the job of this id? Of jobs that were indexed only: by their push
+ * (in.push.is_indexed, options.index_ids) or by a pop with id_only. An id that lives in several
+ * topics is found in one of them. */
+struct id_find {
+    struct bytes id; /* borrowed until on_done */
+    /* May the client know of a job of this topic? NULL: of any. */
+    bool (*is_for)(const struct id_find *find, struct bytes topic);
+    void (*on_done)(struct id_find *find);
+
+    /* Outputs, valid while on_done runs. OK; NOT_FOUND; or why it could not be told. */
+    enum status status;
+    struct bytes topic;
+
+    /* The queue's own, see owners.c. */
+    struct owners *owners;
+    struct id_search *search;
+    struct list link;
+};
+
+void queue_find(struct queue *q, struct id_find *find);
 
 /* ---- acknowledging without a lease ---- */
 

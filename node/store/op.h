@@ -297,8 +297,9 @@ struct op {
             bool by_id;     /* is served in the order of pushes, see there; so has_extra */
             struct bytes attributes; /* packed; "": none, else so has_extra */
             enum push_mode mode;
-            int64_t jobs_max;  /* of its topic: where it has so many, in any state, a new one is
-                                * TOPIC_FULL; 0: any number */
+            bool is_indexed;  /* the job is found by its id alone, as long as it lives: OWNER */
+            int64_t jobs_max; /* of its topic: where it has so many, in any state, a new one is
+                               * TOPIC_FULL; 0: any number */
             int64_t bytes_max; /* the same of its bodies: TOPIC_FULL_BYTES. With a limit the
                                 * job's body counts, as long as the job is there */
             unsigned given; /* SETTING_BITs the caller chose; the engine fills in the rest from
@@ -306,12 +307,14 @@ struct op {
         } push;
         struct {
             unsigned count; /* 1 to OP_ITEMS_MAX */
-            bool id_only;   /* remember the owners, for acks that bring no topic and no stamp */
+            bool id_only;   /* index the jobs, for acks that bring no topic and no stamp */
+            bool is_owned;  /* note the reservations under this worker process, see NOTES */
         } pop;
         struct {
             const struct lease *items; /* all of one topic */
             unsigned count;            /* 1 to OP_ITEMS_MAX */
-        } leases;                      /* DELIVERED, KEEP and RETURN */
+            bool is_owned; /* their notes go where the reservations do; with RETURN always */
+        } leases;          /* DELIVERED, KEEP and RETURN */
         struct op_lease {
             int64_t stamp;     /* ACK, RELEASE, TOUCH, BURY; 0: nobody's */
             bool has_check;    /* the client has brought one. The store looks at neither: */
@@ -323,6 +326,8 @@ struct op {
             bool is_end; /* RELEASE: its holder is gone, and did not ask for it. delay_ms is 0;
                           * no release is counted, and a try only where the delivery was
                           * confirmed */
+            bool is_owned; /* ACK, RELEASE, BURY: the reservation was noted. Its note goes, also
+                            * where the lease is over */
         } lease;
         struct {
             struct bytes after; /* the last answer's `next`; "" at first */
