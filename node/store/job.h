@@ -142,6 +142,11 @@ struct job_extra {
  * attributes. Returns its bytes. */
 size_t extra_pack(const struct job_extra *extra, char *to);
 
+/* An id that the store gives is n * buckets + bucket, in decimal, with so many n for each ms
+ * since then (2026-01-01); a busy bucket runs ahead. */
+#define JOB_ID_EPOCH_MS INT64_C(1767225600000)
+#define JOB_IDS_PER_MS  32
+
 #define JOB_HEADER_BYTES   24
 #define JOB_TRIES_MAX      65535
 #define JOB_STAMP_MAX      ((INT64_C(1) << 47) - 1) /* of a lease */

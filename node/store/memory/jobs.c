@@ -7,9 +7,7 @@
 #include "node/store/memory/places.h"
 #include "node/store/memory/topic.h"
 
-#define IDS_EPOCH_MS INT64_C(1767225600000) /* 2026-01-01 */
-#define IDS_PER_MS   32
-#define TTR_MAX_MS   ((INT64_C(1) << 32) - 1)
+#define TTR_MAX_MS ((INT64_C(1) << 32) - 1)
 
 /* ---- push ---- */
 
@@ -17,7 +15,7 @@
 static struct bytes next_id(struct call *c, char text[24])
 {
     int64_t *n = &c->bucket->n;
-    int64_t of_now = (c->now_ms - IDS_EPOCH_MS) * IDS_PER_MS;
+    int64_t of_now = (c->now_ms - JOB_ID_EPOCH_MS) * JOB_IDS_PER_MS;
     unsigned b = (unsigned)(c->bucket - c->bucket->db->buckets);
     struct bytes id;
 
