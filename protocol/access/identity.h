@@ -44,7 +44,7 @@ struct identity_account {
     unsigned connections;
     size_t bytes; /* of requests in work */
     struct allowance requests;
-    struct allowance_line line; /* gmq: clients that wait for one of these */
+    struct allowance_line line; /* clients that wait for one of these: conn/turns.h */
 };
 
 struct identity {

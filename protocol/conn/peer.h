@@ -54,12 +54,12 @@ struct peer {
     struct port_peers *all;
     unsigned joined;
     unsigned connections;
-    size_t body_bytes[2];        /* HTTP: of bodies, small ones and large ones */
-    size_t work_bytes;           /* gmq: of requests in work */
-    struct list held;            /* gmq: clients that are read no further because of that */
+    size_t body_bytes[2]; /* HTTP: of bodies, small ones and large ones */
+    size_t work_bytes;    /* gmq, beanstalkd: of requests in work */
+    struct list held;     /* the same: clients that are read no further because of that */
     struct allowance connecting; /* of limits.connects_per_address */
     struct allowance requests;   /* of limits.requests_per_address, */
-    struct allowance_line line;  /* gmq: those that wait for one; */
+    struct allowance_line line;  /* the same: those that wait for one; */
     struct allowance monitoring; /* and beside these as many for its health */
     struct peer_network network;
 };

@@ -2,7 +2,6 @@
  *
  *   server.c  a client, the bytes that come from it, and its requests: to the queue, and back
  *             as replies
- *   turns.c   when the next request of a client is read, under its limits
  *   codec.c   where a request ends in the stream, what it says, what is answered; pure
  */
 #ifndef DUEQ_PROTOCOL_GMQ_GMQ_H

@@ -22,6 +22,11 @@ static struct gmq_client *client_of(struct connection *c)
     return CONTAINER_OF(c, struct gmq_client, base.connection);
 }
 
+static struct gmq_client *client_at(struct port_client *c)
+{
+    return CONTAINER_OF(c, struct gmq_client, base);
+}
+
 /* ---- clients ---- */
 
 static void free_if_done(struct gmq_client *client)
@@ -80,31 +85,12 @@ static void request_free(struct request *r)
     free(r);
 }
 
-/* The bytes of a request are answered for; clients that wait for that go on from the loop. */
-static void release_bytes(const struct request *r)
-{
-    struct gmq_client *client = r->client;
-
-    client->base.peer->work_bytes -= r->bytes;
-    if (r->who)
-        r->who->account->bytes -= r->bytes;
-    gmq_turn_go_on(client);
-}
-
-static void charge_bytes(struct request *r, size_t bytes)
-{
-    r->bytes = bytes;
-    r->client->base.peer->work_bytes += bytes;
-    if (r->who)
-        r->who->account->bytes += bytes;
-}
-
 /* The last step of a request, which is freed. */
 static void finish_request(struct request *r)
 {
     struct gmq_client *client = r->client;
 
-    release_bytes(r);
+    port_turn_release(&client->turn, r->who, r->bytes);
     request_free(r);
     connection_done(&client->base.connection);
     wind_up_if_closing(client);
@@ -206,11 +192,11 @@ static struct identity *identity_of(struct gmq_client *client, bool *is_ports)
                             bytes_of_text(options->as), clock_wall_ms(), is_ports);
 }
 
-struct identity *gmq_identity_of(struct gmq_client *client)
+static struct identity *next_identity(struct port_client *c)
 {
     bool ignored;
 
-    return identity_of(client, &ignored);
+    return identity_of(client_at(c), &ignored);
 }
 
 /* May a client that is nobody be somebody who is not known so far? */
@@ -372,8 +358,11 @@ static void refuse_unread(struct gmq_client *client, const char *error)
     send_reply(client);
 }
 
-void gmq_lose_held(struct gmq_client *client)
+/* It may still read. */
+static void lose_held(struct port_client *c)
 {
+    struct gmq_client *client = client_at(c);
+
     refuse_unread(client, "too_many: the request had no turn within 5 seconds "
                           "(limits.requests_per_address, limits.bytes_per_address, or the "
                           "identity's rate or bytes); nothing was done");
@@ -414,7 +403,8 @@ static void take_request(struct gmq_client *client, struct bytes frame)
         struct request *r = request_new(client, &call, who);
 
         r->is_ports = is_ports;
-        charge_bytes(r, frame.len);
+        r->bytes = frame.len;
+        port_turn_charge(&client->turn, who, frame.len);
         connection_begin(&client->base.connection);
         submit(g, r);
     } else {
@@ -471,12 +461,12 @@ static bool is_at_request(const struct gmq_client *client, struct bytes input)
 /* False: the client is held, until its identity is known or it has a turn. */
 static bool may_begin(struct gmq_client *client)
 {
-    const struct identity *who = gmq_identity_of(client);
+    const struct identity *who = next_identity(&client->base);
 
     if (!who && is_on_its_way(client) &&
         port_hold_for_identities(&client->base, client->gmq->options.access))
         return false;
-    return gmq_turn_begin(client, who);
+    return port_turn_begin(&client->turn, who);
 }
 
 /* The time of a request runs from its first byte that is read; behind a full load of requests
@@ -521,7 +511,7 @@ static size_t on_input(struct connection *c, struct bytes input)
         used += n;
         has_ended |= result != GMQ_SCAN_MORE;
         if (result != GMQ_SCAN_MORE)
-            gmq_turn_over(client);
+            port_turn_over(&client->turn);
         if (result == GMQ_SCAN_OVERSIZE)
             refuse_unread(client, "too_large: the request is too large (limits.body_bytes); it "
                                   "was skipped");
@@ -544,7 +534,7 @@ static void give_up_waiting(struct gmq_client *client)
 
 static void on_end(struct connection *c)
 {
-    gmq_turn_ended(client_of(c));
+    port_turn_ended(&client_of(c)->turn);
     give_up_waiting(client_of(c));
     port_hold_no_more(&client_of(c)->base);
 }
@@ -554,7 +544,7 @@ static void on_closed(struct connection *c)
     struct gmq_client *client = client_of(c);
 
     timer_disarm(&client->gmq->port.loop->timers, &client->arrival);
-    gmq_turn_leave(client);
+    port_turn_leave(&client->turn);
     give_up_waiting(client);
     port_settle(&client->base);
     client->is_closed = true;
@@ -587,6 +577,8 @@ static void reject(struct gmq *g, int fd, enum port_admission admission)
     close(fd);
 }
 
+static const struct port_turn_ops turn_ops = {.identity_of = next_identity, .lose = lose_held};
+
 static void on_client(struct port *p, int fd, struct peer *peer, enum port_admission admission)
 {
     struct gmq *g = CONTAINER_OF(p, struct gmq, port);
@@ -600,7 +592,7 @@ static void on_client(struct port *p, int fd, struct peer *peer, enum port_admis
     client = must(calloc(1, sizeof(*client)));
     client->gmq = g;
     timer_init(&client->arrival, on_arrival_late);
-    gmq_turn_init(client);
+    port_turn_init(&client->turn, &client->base, &turn_ops);
     list_init(&client->waiting);
     list_init(&client->pushes);
     port_join(p, &client->base, fd, peer, true);
@@ -609,11 +601,6 @@ static void on_client(struct port *p, int fd, struct peer *peer, enum port_admis
 }
 
 /* ---- starting and stopping ---- */
-
-static struct gmq_client *client_at(struct port_client *c)
-{
-    return CONTAINER_OF(c, struct gmq_client, base);
-}
 
 static void cancel_waits(struct port_client *c)
 {
@@ -624,7 +611,7 @@ static void recheck(struct port_client *c)
 {
     struct gmq_client *client = client_at(c);
 
-    gmq_turn_look_again(client);
+    port_turn_look_again(&client->turn);
     LIST_EACH_SAFE (link, &client->waiting) {
         struct request *r = CONTAINER_OF(link, struct request, link);
 
@@ -682,5 +669,5 @@ void gmq_reload(struct port *p, const struct gmq_options *options)
     CONTAINER_OF(p, struct gmq, port)->options = *options;
     port_limit(p, &options->limits, FRAME_BYTES(options->limits.body_max_bytes));
     LIST_EACH (link, &p->clients)
-        gmq_turn_look_again(client_at(CONTAINER_OF(link, struct port_client, link)));
+        port_turn_look_again(&client_at(CONTAINER_OF(link, struct port_client, link))->turn);
 }

@@ -1,4 +1,4 @@
-/* The server and its clients, for server.c, turns.c and their tests. */
+/* The server and its clients, for server.c and its tests. */
 #ifndef DUEQ_PROTOCOL_GMQ_SERVER_H
 #define DUEQ_PROTOCOL_GMQ_SERVER_H
 
@@ -6,8 +6,8 @@
 #include "base/list.h"
 #include "protocol/gmq/gmq.h"
 #include "protocol/gmq/codec.h"
-#include "protocol/gmq/turns.h"
 #include "protocol/conn/port.h"
+#include "protocol/conn/turns.h"
 
 struct gmq {
     struct port port;
@@ -22,18 +22,10 @@ struct gmq_client {
     struct gmq *gmq;
     struct gmq_scan scan;
     struct timer arrival; /* armed while a part of a request is there */
-    struct gmq_turn turn;
+    struct port_turn turn;
     struct list waiting; /* Pops handed to the queue */
     struct list pushes;  /* Pushes handed to the queue */
     bool is_closed;
 };
-
-/* The identity that the client's next request acts as; NULL: there is none, or everybody may do
- * everything. Borrowed until identities change. */
-struct identity *gmq_identity_of(struct gmq_client *client);
-
-/* Ends a client that has ended its side and whose next request had no turn in time: it is told,
- * for it may still read. */
-void gmq_lose_held(struct gmq_client *client);
 
 #endif

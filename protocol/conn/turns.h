@@ -1,0 +1,73 @@
+/* Turns: when the next request of a client is read, under the limits of its address and of its
+ * identity. For dialects that have no answer that says "too often": a client over a limit is
+ * held, and read no further until its request may begin.
+ *
+ * The clients of an address that wait for a rate stand in a line, and those of an identity in
+ * another: first come, first served. Nothing is taken for a client before it is in front and
+ * there is one, so a client that leaves gives its turn to the next, and a new rate holds at
+ * once. Only the first of a line has a timer.
+ *
+ * A client that has ended its side may have left or may still read; nobody can tell. So it
+ * comes behind those that have not, and after PORT_LEAVING_MS without a turn its dialect ends
+ * it. Else clients that give up and connect again would fill the line.
+ *
+ * Over HTTP a request of the same identity has its turn as it comes, or is refused: the line
+ * and these share what there is (allowance.h).
+ */
+#ifndef DUEQ_PROTOCOL_CONN_TURNS_H
+#define DUEQ_PROTOCOL_CONN_TURNS_H
+
+#include <stdbool.h>
+
+#include "base/allowance.h"
+#include "base/timer.h"
+#include "protocol/access/identity.h"
+#include "protocol/conn/port.h"
+
+#define PORT_LEAVING_MS 5000
+
+struct port_turn_ops {
+    /* The identity that the client's next request acts as; NULL: there is none, or everybody
+     * may do everything. Borrowed until identities change. */
+    struct identity *(*identity_of)(struct port_client *client);
+    /* Ends a client that has ended its side and whose next request had no turn in time. */
+    void (*lose)(struct port_client *client);
+};
+
+struct port_turn {
+    struct port_client *client;
+    const struct port_turn_ops *ops;
+    struct list link;                 /* in a line, or in its peer's `held`, or not */
+    struct allowance_line *line;      /* where it stands; NULL: in none */
+    struct identity_account *account; /* whose line that is; NULL: its address's */
+    struct timer timer; /* in front of a line: there may be a turn; else: it goes on */
+    struct timer late;  /* it has ended its side, and waits */
+    unsigned paid;      /* turns that its next request has */
+    bool is_leaving;    /* it has ended its side */
+};
+
+/* A turn is a part of its client, zeroed, and has its peer once port_join() has been called. */
+void port_turn_init(struct port_turn *turn, struct port_client *client,
+                    const struct port_turn_ops *ops);
+
+/* May the client's next request begin, as `who` (NULL: nobody)? False: the client is held. */
+bool port_turn_begin(struct port_turn *turn, const struct identity *who);
+
+/* The request has been read. */
+void port_turn_over(struct port_turn *turn);
+
+/* The client has ended its side; a while ago, if it was open then. */
+void port_turn_ended(struct port_turn *turn);
+
+/* The client is closed. */
+void port_turn_leave(struct port_turn *turn);
+
+/* A request has so many bytes in work, as `who` (NULL: nobody); and it is answered: clients
+ * that wait for that go on from the loop. */
+void port_turn_charge(struct port_turn *turn, const struct identity *who, size_t bytes);
+void port_turn_release(struct port_turn *turn, const struct identity *who, size_t bytes);
+
+/* Limits, or identities, have changed. */
+void port_turn_look_again(struct port_turn *turn);
+
+#endif
