@@ -145,6 +145,11 @@ static enum status check_move(const struct op *op)
     return check_id(op);
 }
 
+static enum status check_cancel(const struct op *op)
+{
+    return op->in.cancel.states & ~ALL_STATES ? STATUS_OUT_OF_RANGE : check_id(op);
+}
+
 static bool is_a_state(enum job_state state)
 {
     return state >= JOB_DELAYED && state <= JOB_DEAD;
@@ -260,7 +265,7 @@ static enum status check_nothing(const struct op *op)
 static enum status (*const checks[OP_COUNT])(const struct op *) = {
     [OP_PUSH] = check_push,         [OP_ACK] = check_lease,
     [OP_RELEASE] = check_release,   [OP_TOUCH] = check_lease,
-    [OP_BURY] = check_lease,        [OP_CANCEL] = check_id,
+    [OP_BURY] = check_lease,        [OP_CANCEL] = check_cancel,
     [OP_MOVE] = check_move,         [OP_KICK] = check_chunk,
     [OP_PURGE] = check_chunk,       [OP_GET] = check_id,
     [OP_LIST] = check_list,         [OP_STATS] = check_nothing,

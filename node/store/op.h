@@ -60,7 +60,7 @@ enum op_trait {
     X(RELEASE,   "release",   TRAIT_BY_LEASE)                   /* lease:     give it back, at once or with a delay */ \
     X(TOUCH,     "touch",     TRAIT_RETRIED | TRAIT_BY_LEASE)   /* lease:     its deadline is ttr from now */ \
     X(BURY,      "bury",      TRAIT_BY_LEASE)                   /* lease:     dead, until somebody kicks or deletes it */ \
-    X(CANCEL,    "cancel",    TRAIT_REPLICATED)                 /*            gone, from any state */ \
+    X(CANCEL,    "cancel",    TRAIT_REPLICATED)                 /* cancel:    gone, from any state or some */ \
     X(MOVE,      "move",      0)                                /* move:      due at another time, from any state; run, kick */ \
     X(KICK,      "kick",      0)                                /* chunk:     dead, or delayed, jobs to ready */ \
     X(PURGE,     "purge",     TRAIT_REPLICATED)                 /* chunk:     jobs of one state gone */ \
@@ -350,6 +350,10 @@ struct op {
             int64_t at_ms;
             unsigned states; /* 1 << enum job_state: only from these; else WRONG_STATE */
         } move;
+        struct {
+            unsigned
+                states; /* 1 << enum job_state: only from these, else WRONG_STATE; 0: any */
+        } cancel;
         struct {
             enum job_state state; /* PURGE; KICK: JOB_DELAYED, first due first; else the dead */
             unsigned limit;       /* 1 to OP_CHUNK_MAX */

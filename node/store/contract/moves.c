@@ -194,6 +194,42 @@ static void a_time_too_far_ahead_moves_nothing(void **state)
     assert_status(move("a", JOB_DELAY_MAX_MS, FROM_ANYWHERE), OK);
 }
 
+static struct op cancel_from(const char *id, unsigned states)
+{
+    struct op op = id_op(OP_CANCEL, id);
+
+    op.in.cancel.states = states;
+    return run(op);
+}
+
+static void a_cancel_may_be_for_some_states_only(void **state)
+{
+    static const struct {
+        const char *id;
+        enum job_state state;
+    } rows[] = {{"dead", JOB_DEAD},
+                {"reserved", JOB_RESERVED},
+                {"ready", JOB_READY},
+                {"delayed", JOB_DELAYED}};
+
+    make_dead("dead");
+    push("reserved");
+    pop_one();
+    push("ready");
+    push_delayed("delayed", FAR_MS);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        unsigned own = 1u << rows[i].state;
+
+        assert_status(cancel_from(rows[i].id, FROM_ANYWHERE & ~own), WRONG_STATE);
+        assert_state(rows[i].id, rows[i].state);
+    }
+    assert_all_counts(1, 1, 1, 1);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        assert_status(cancel_from(rows[i].id, 1u << rows[i].state), OK);
+    assert_all_counts(0, 0, 0, 0);
+    assert_status(cancel_from("dead", FROM_ANYWHERE), NOT_FOUND);
+}
+
 /* ---- what a move tells ---- */
 
 static void what_becomes_ready_is_announced(void **state)
@@ -231,6 +267,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_dead_job_is_to_come_later),
     TEST(only_from_the_states_asked_for),
     TEST(what_is_not_there_is_not_moved),
+    TEST(a_cancel_may_be_for_some_states_only),
     TEST(a_time_too_far_ahead_moves_nothing),
     TEST(what_becomes_ready_is_announced),
     TEST(a_large_body_moves_along),

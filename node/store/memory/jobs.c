@@ -393,9 +393,12 @@ enum status memory_run_bury(struct call *c)
 enum status memory_run_cancel(struct call *c)
 {
     struct record *record = record_find(c->topic, c->op->id);
+    unsigned states = c->op->in.cancel.states;
 
     if (!record)
         return STATUS_NOT_FOUND;
+    if (states && !(states & 1u << record->job.state))
+        return STATUS_WRONG_STATE;
     record_delete(c->topic, record);
     memory_topic_release(c->topic);
     return STATUS_OK;

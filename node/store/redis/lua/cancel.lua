@@ -1,7 +1,7 @@
--- cancel: the job is gone, wherever it was.
+-- cancel: the job is gone, wherever it was, or where it may be cancelled.
 --
 -- KEYS   j p d v x o r t a q, and by rule the topic's e
--- ARGV   topic, id
+-- ARGV   topic, id, the states from which this is done, as the sum of their 2^state; 0: any
 -- answer code, now, wait (always -1)
 -- USES   now owns priority expires beside place_of
 --
@@ -10,11 +10,13 @@
 -- names is an orphan, and left to the scan.)
 
 local j, p, d, v, x, o, r, t, a, q = unpack(KEYS)
-local topic, id = ARGV[1], ARGV[2]
+local topic, id, mask = ARGV[1], ARGV[2], tonumber(ARGV[3])
 
 local value = call('HGET', j, id)
 if not value then
     return {NOT_FOUND, now, -1}
+elseif mask > 0 and math.floor(mask / 2 ^ (byte(value) % 8)) % 2 == 0 then
+    return {WRONG_STATE, now, -1}
 end
 -- HERE belongings
 local is_last = call('HLEN', j) == 1

@@ -123,6 +123,13 @@ static void add_topic_and_id(struct script_call *call, const struct script_keys 
     call_add_bytes(call, op->id);
 }
 
+static void add_cancel(struct script_call *call, const struct script_keys *keys,
+                       const struct op *op)
+{
+    add_topic_and_id(call, keys, op);
+    call_add_number(call, op->in.cancel.states);
+}
+
 static void add_move(struct script_call *call, const struct script_keys *keys,
                      const struct op *op)
 {
@@ -422,7 +429,7 @@ static const struct {
     [OP_RELEASE] = {"jrdvtnoqx", add_lease},
     [OP_TOUCH] = {"jvt", add_touch},
     [OP_BURY] = {"jvtox", add_lease},
-    [OP_CANCEL] = {"jpdvxortaq", add_topic_and_id},
+    [OP_CANCEL] = {"jpdvxortaq", add_cancel},
     [OP_MOVE] = {"jrdvxtnoq", add_move},
     [OP_KICK] = {"jrxnq", add_kick},
     [OP_PURGE] = {"jpdrqvxota", add_purge},
