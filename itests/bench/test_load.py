@@ -10,7 +10,7 @@ import pytest
 
 from bench.loads import LoadFailed
 from bench.measure import Bench
-from bench.peers import Beanstalkd
+from harness.beanstalkd import Beanstalkd
 from harness.build import node_program
 from harness.process import frozen
 from harness.redis_cluster import bucket_of

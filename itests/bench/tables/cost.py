@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from bench.loads import LoadFailed
 from bench.measure import Bench
 from bench.meter import Look
-from bench.peers import Beanstalkd
 from bench.tables.table import PROTOCOLS, generator_note, rounds_in_turns, table
+from harness.beanstalkd import Beanstalkd
 
 THIS, OLDER = "this build", "older build"
 BUSY = 64  # connections

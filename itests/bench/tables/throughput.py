@@ -2,8 +2,8 @@
 
 import json
 
-from bench.peers import Beanstalkd
 from bench.tables.table import PROTOCOLS, generator_note, in_turns, rate, ratio, table
+from harness.beanstalkd import Beanstalkd
 
 WORKS = {"push": "push", "cycle": "push+pop+ack"}
 SCRIPTS = {"gmq": "scripts", "http": "scripts_leases"}  # the same work, without a node

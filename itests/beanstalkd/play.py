@@ -1,0 +1,186 @@
+"""Plays a sequence to both servers, step by step, and compares what their clients are told.
+
+beanstalkd goes first. It has one thread, so it is known when it has answered all it will answer by
+now. Of the other server that is not known, nor need it be: it is given the time to answer as much.
+What it says too much shows with the next step, or in the end. So nothing here waits for a time, but for
+the windows of sequences that want time to pass.
+
+Windows: steps are sent at the beginning of three windows. Everything takes whole seconds (a delay,
+a time to run, a pause), so what a window's steps begin ends whole seconds after that window, and the
+windows begin where no such end is near. A machine that is too slow for that makes a sequence void.
+"""
+
+import time
+from typing import NamedTuple, Optional
+
+from beanstalkd.differ import numbers_of
+from beanstalkd.side import PATIENCE_S
+from beanstalkd.steps import CLOSE, NOBODYS_ID, SHUT, Step
+from harness.wait import wait_until
+
+WINDOWS_S = (0, 4 / 3, 8 / 3)
+STEP_S = 0.02      # apart: what they begin ends apart, too
+SLOW_S = 0.1       # later than this a step may have met what an earlier one's time did
+SHOWN_BYTES = 1500
+BRIEF_S = 0.7      # so long lasts a sequence in which no time is to pass, at most
+
+
+class Result(NamedTuple):
+    failure: Optional[str]  # where they differ, for people
+    is_void: bool = False   # the machine was too slow for the sequence's times
+
+
+def play(steps, sides, differ, is_timed=False):
+    """Result. `sides`: beanstalkd, and who is to be like it."""
+    try:
+        _begin(sides, is_timed)
+        talk = _Talk(steps, sides, differ)
+        begin = time.monotonic()
+        is_late = talk.go(begin, is_timed)
+        result = Result(talk.failure, is_late or (
+            not is_timed and time.monotonic() - begin > BRIEF_S and talk.failure is None))
+    finally:
+        for side in sides:
+            for conn, link in list(side.links.items()):
+                if link.socket.fileno() >= 0:
+                    side._forget(conn, link)
+    _clean(steps, sides)
+    if result.failure and not is_timed:
+        for side in sides:
+            _clean_unknown(side)
+    return result
+
+
+class _Talk:
+    def __init__(self, steps, sides, differ):
+        self.steps, self.sides, self.differ = steps, sides, differ
+        self.failure = None
+        self._compared = {}  # {connection: replies found equal}
+
+    def go(self, begin, is_timed):
+        """Was a step later than its time allows?"""
+        is_late, window, number = False, 0, 0
+        for at, step in enumerate([*self.steps, *self._ends()]):
+            if is_timed:
+                number = 0 if step.window != window else number + 1
+                window = step.window
+                since = time.monotonic() - begin - WINDOWS_S[window] - number * STEP_S
+                if since < 0:
+                    time.sleep(-since)
+                is_late = is_late or since > SLOW_S
+            self._step(at, step)
+            if self.failure:
+                break
+        return is_late
+
+    def _ends(self):
+        """Each connection says good-bye, and is read to its end."""
+        window = self.steps[-1].window if self.steps else 0
+        for conn in dict.fromkeys(step.conn for step in self.steps):
+            yield Step(conn, SHUT, -1, window)
+
+    def _step(self, at, step):
+        theirs, ours = self.sides
+        given = {conn: list(names) for conn, names in theirs.given.items()}
+        theirs.do(step, given)
+        theirs.settle(len(step.what))
+        ours.do(step, given)
+        if not ours.follow(theirs.told):
+            self._fail(at, step, "no answer")
+            return
+        self._compare(at, step)
+        if step.what in (CLOSE, SHUT) and not self.failure:
+            _wait_released(self.sides, step)
+
+    def _compare(self, at, step):
+        theirs, ours = self.sides
+        for conn, replies in theirs.told.items():
+            first = self._compared.get(conn, 0)
+            other = ours.told[conn]
+            if len(other) > len(replies):
+                self._fail(at, step, f"{conn} was told more")
+                return
+            for number in range(first, len(replies)):
+                if not self.differ.are_same(replies[number], other[number], self.sides):
+                    self._fail(at, step, f"{conn} was told something else")
+                    return
+            self._compared[conn] = len(replies)
+
+    def _fail(self, at, step, why):
+        lines = [f"{why} after step {at}: {str(step)[:SHOWN_BYTES]}"]
+        for conn in self.sides[0].told:
+            since = max(0, self._compared.get(conn, 0))
+            mine, other = (side.told.get(conn, [])[since:] for side in self.sides)
+            if mine or other:
+                lines += [f"  {conn} beanstalkd: {_shown(mine)}", f"  {conn} the other:  {_shown(other)}"]
+        self.failure = "\n".join(lines)
+
+
+def _shown(replies):
+    return " ".join(repr(reply)[1:SHOWN_BYTES] for reply in replies)
+
+
+def _begin(sides, is_timed):
+    for side in sides:
+        side.reset()
+        side.baseline, side.baseline_of_default = {}, {}
+        if not is_timed:
+            wait_until(lambda side=side: _connections(side) == 1, "all others have left", interval_s=0)
+            side.baseline_of_default = numbers_of(side.ask("stats-tube", b"default"))
+            side.baseline = numbers_of(side.ask("stats"))
+            side.controls.clear()
+
+
+def _state_of(side, name):
+    page = side.ask("stats-job", b"%d" % side.ids.get(name, NOBODYS_ID))
+    return next((line for line in page.split(b"\n") if line.startswith(b"state: ")), b"none")
+
+
+def _connections(side):
+    return numbers_of(side.ask("stats"))["current-connections"]
+
+
+def _wait_released(sides, step):
+    """A server may see the end of a connection after what another connection sends later."""
+    theirs, ours = sides
+    names = set(theirs.given.get(step.conn, ()))
+    if theirs.baseline:  # it has the server for itself
+        connections = _connections(theirs)
+        wait_until(lambda: _connections(ours) <= connections, "it sees the end of a connection",
+                   interval_s=0)
+    for name in names:
+        state = _state_of(theirs, name)
+        deadline = time.monotonic() + PATIENCE_S
+        while _state_of(ours, name) != state and time.monotonic() < deadline:
+            pass
+
+
+def _clean(steps, sides):
+    """Nothing stays for the next sequence."""
+    tubes = {words[1] for step in steps if isinstance(step.what, bytes)
+             for line in step.what.split(b"\r\n") if line.startswith(b"pause-tube ")
+             and len(words := line.split()) > 1}
+    for side in sides:
+        left = [b"%d" % id for id in side.keys]
+
+        def is_clean(side=side):
+            nonlocal left
+            side.ask_all("delete", left)
+            replies = side.ask_all("stats-job", left)
+            left = [id for id, reply in zip(left, replies) if not reply.startswith(b"NOT_FOUND")]
+            return not left
+
+        wait_until(is_clean, "all jobs are deleted", interval_s=0)
+        side.ask_all("pause-tube", [tube + b" 0" for tube in tubes if len(tube) <= 200])
+
+
+def _clean_unknown(side):
+    """Nobody has read the answers to all that was put."""
+    wait_until(lambda: _connections(side) == 1, "all others have left", interval_s=0)
+    for line in side.ask("list-tubes").split(b"\n"):
+        if line.startswith(b"- "):
+            side.ask("use", line[2:].strip(b'"'))
+            for kind in ("peek-ready", "peek-delayed", "peek-buried"):
+                while (found := side.ask(kind)).startswith(b"FOUND "):
+                    side.ask("delete", found.split()[1])
+    side.ask("use", b"default")
