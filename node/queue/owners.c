@@ -19,7 +19,7 @@ struct owning {
     struct list link; /* in its id */
     struct list age;  /* in owners.oldest */
     struct owned_id *of;
-    uint64_t holder;
+    uint64_t holder, group;
     int64_t stamp;
     struct bytes topic;
     char text[];
@@ -68,12 +68,14 @@ static void forget_oldest(struct owners *o)
     forget(o, CONTAINER_OF(list_first(&o->oldest), struct owning, age));
 }
 
-static void add(struct owners *o, uint64_t holder, struct bytes topic, const struct job *job)
+static void add(struct owners *o, const struct pop *pop, struct bytes topic,
+                const struct job *job)
 {
     struct owning *owning = must(malloc(sizeof(*owning) + topic.len));
 
     owning->of = get_id(o, job->id);
-    owning->holder = holder;
+    owning->holder = pop->holder;
+    owning->group = pop->group;
     owning->stamp = job->stamp;
     memcpy(owning->text, topic.at, topic.len);
     owning->topic = bytes_of(owning->text, topic.len);
@@ -83,11 +85,11 @@ static void add(struct owners *o, uint64_t holder, struct bytes topic, const str
         forget_oldest(o);
 }
 
-void owners_add(struct owners *o, uint64_t holder, struct bytes topic, const struct job *jobs,
-                unsigned count)
+void owners_add(struct owners *o, const struct pop *pop, struct bytes topic,
+                const struct job *jobs, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        add(o, holder, topic, &jobs[i]);
+        add(o, pop, topic, &jobs[i]);
 }
 
 static bool is_for(const struct id_ack *ack, struct bytes topic)
@@ -95,11 +97,17 @@ static bool is_for(const struct id_ack *ack, struct bytes topic)
     return !ack->is_for || ack->is_for(ack, topic);
 }
 
-/* The holder's newest, else anybody's newest; NULL when the id is not remembered. */
+static bool is_of_group(const struct owning *owning, const struct id_ack *ack)
+{
+    return ack->group && owning->group == ack->group;
+}
+
+/* The holder's newest, else its group's, else anybody's newest; NULL when the id is not
+ * remembered. */
 static struct owning *find(struct owners *o, const struct id_ack *ack)
 {
     struct owned_id *owned = find_id(o, ack->id);
-    struct owning *newest = NULL, *own = NULL;
+    struct owning *newest = NULL, *own = NULL, *near = NULL;
 
     if (!owned)
         return NULL;
@@ -111,7 +119,11 @@ static struct owning *find(struct owners *o, const struct id_ack *ack)
         newest = owning;
         if (owning->holder == ack->holder)
             own = owning;
+        if (is_of_group(owning, ack))
+            near = owning;
     }
+    if (!own)
+        own = near;
     return own ? own : newest;
 }
 
@@ -284,6 +296,7 @@ static void ask_all_buckets(struct id_ack *ack)
 void owners_ack(struct owners *o, struct id_ack *ack)
 {
     struct owning *owning = find(o, ack);
+    bool is_own;
 
     ack->owners = o;
     ack->search = NULL;
@@ -291,7 +304,8 @@ void owners_ack(struct owners *o, struct id_ack *ack)
         ask_all_buckets(ack);
         return;
     }
-    search_begin(ack, owning->holder == ack->holder ? FROM_HOLDER : FROM_NODE, 0);
+    is_own = owning->holder == ack->holder || is_of_group(owning, ack);
+    search_begin(ack, is_own ? FROM_HOLDER : FROM_NODE, 0);
     found(ack->search, owning->topic, owning->stamp);
     send_ack(ack);
 }

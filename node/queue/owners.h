@@ -24,6 +24,7 @@ struct owned_id;
 struct id_ack;
 struct id_find;
 struct job;
+struct pop;
 
 struct owners {
     struct core *core;
@@ -40,8 +41,8 @@ void owners_fini(struct owners *o);
 bool owners_are_idle(const struct owners *o);
 
 /* Copies what it needs. */
-void owners_add(struct owners *o, uint64_t holder, struct bytes topic, const struct job *jobs,
-                unsigned count);
+void owners_add(struct owners *o, const struct pop *pop, struct bytes topic,
+                const struct job *jobs, unsigned count);
 
 /* The rest of queue_ack_by_id(). */
 void owners_ack(struct owners *o, struct id_ack *ack);

@@ -277,6 +277,8 @@ struct pop {
                            * one topic, count 1 and wait_ms 0. NOT_FOUND; WRONG_STATE: it is
                            * reserved. Borrowed until on_done */
     uint64_t holder;      /* with id_only: the consumer's number, unique in this process */
+    uint64_t group;       /* the same: a number of those it belongs to, such as its machine's
+                           * address; 0: none */
     bool is_alone;        /* as in struct op */
     bool has_ttr;         /* ttr_ms counts for what it gets, instead of the jobs' own */
     int64_t ttr_ms;       /* 0: the jobs are done with their delivery */
@@ -291,6 +293,7 @@ struct pop {
     struct bytes topic; /* of all the jobs */
     const struct job *jobs;
     unsigned job_count;
+    int64_t now_ms;            /* on Redis's clock, when they were popped */
     struct delivery *delivery; /* taken over with the jobs, see below */
 
     /* The queue's own, see waiters.c. */
@@ -374,12 +377,13 @@ void queue_find(struct queue *q, struct id_find *find);
 /* ---- acknowledging without a lease ---- */
 
 /* For protocols whose acknowledgement is a bare id. The lease is the one of this holder,
- * else the newest that this node handed out, else the current one in any bucket. */
+ * else the newest that one of its group got, else the newest that this node handed out, else
+ * the current one in any bucket. */
 struct id_ack {
-    struct bytes id;     /* borrowed until on_done */
-    uint64_t holder;     /* as in struct pop */
-    bool is_alone;       /* as in struct op */
-    struct bytes client; /* the same; for the history */
+    struct bytes id;        /* borrowed until on_done */
+    uint64_t holder, group; /* as in struct pop */
+    bool is_alone;          /* as in struct op */
+    struct bytes client;    /* the same; for the history */
     /* May the job of this topic be acknowledged so? NULL: of any topic. */
     bool (*is_for)(const struct id_ack *ack, struct bytes topic);
     void (*on_done)(struct id_ack *ack);

@@ -158,9 +158,10 @@ static void finish_with(struct pop *pop, struct bytes topic, const struct op *op
     pop->topic = topic;
     pop->jobs = jobs;
     pop->job_count = count;
+    pop->now_ms = op->now_ms;
     pop->delivery = delivery_new(w->deliveries, op, jobs, count, pop);
     if (pop->id_only)
-        owners_add(w->owners, pop->holder, topic, jobs, count);
+        owners_add(w->owners, pop, topic, jobs, count);
     consumer_leave(pop);
     call_back(w, pop, STATUS_OK);
 }

@@ -17,16 +17,22 @@ static void on_acked(struct id_ack *ack)
     CONTAINER_OF(ack, struct acking, ack)->is_done = true;
 }
 
-static enum status ack(struct fixture *node, uint64_t holder, const char *id)
+static enum status ack_of(struct fixture *node, uint64_t holder, uint64_t group, const char *id)
 {
     struct acking acking = {
-        .ack = {.id = bytes_of_text(id), .holder = holder, .on_done = on_acked}};
+        .ack = {
+            .id = bytes_of_text(id), .holder = holder, .group = group, .on_done = on_acked}};
 
     queue_ack_by_id(node->q, &acking.ack);
     assert_false(acking.is_done);
     fixture_turn(node);
     assert_true(acking.is_done);
     return acking.ack.status;
+}
+
+static enum status ack(struct fixture *node, uint64_t holder, const char *id)
+{
+    return ack_of(node, holder, 0, id);
 }
 
 /* Job 1, to a consumer that will acknowledge by its id. */
@@ -115,6 +121,35 @@ static void a_holder_is_held_to_its_own_also_where_another_found_nothing(void **
     assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_FOUND);
 }
 
+enum { CAROL = 3, HERS = 7, HIS = 8 };
+
+/* Alice asks over another connection of her machine: it is her delivery that is meant. */
+static void a_group_is_held_to_its_own_over_any_connection(void **state)
+{
+    push(&f, "t", "1", 0, 2000);
+    a.pop.group = HERS;
+    b.pop.group = HIS;
+    give(&f, &a, ALICE);
+    fixture_advance(&f, 3000);
+    give(&f, &b, BOB);
+    assert_int_equal(ack_of(&f, CAROL, HERS, "1"), STATUS_NOT_OWNER);
+    assert_int_equal(ack_of(&f, CAROL, HERS, "1"), STATUS_NOT_OWNER);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
+    assert_int_equal(ack_of(&f, CAROL, HIS, "1"), STATUS_OK);
+    assert_int_equal(count(OP_OWNER), 0);
+}
+
+static void a_connection_goes_before_its_group(void **state)
+{
+    push(&f, "t", "1", 0, 2000);
+    a.pop.group = b.pop.group = HERS;
+    give(&f, &a, ALICE);
+    fixture_advance(&f, 3000);
+    give(&f, &b, BOB);
+    assert_int_equal(ack_of(&f, ALICE, HERS, "1"), STATUS_NOT_OWNER);
+    assert_int_equal(ack_of(&f, CAROL, HERS, "1"), STATUS_OK); /* the newest of the group */
+}
+
 static void an_id_that_nobody_was_handed_is_not_found(void **state)
 {
     push(&f, "t", "1", 0, 2000);
@@ -149,6 +184,7 @@ static void a_search_that_could_not_ask_everywhere_says_so(void **state)
 static void remembers_no_more_than_its_bound(void **state)
 {
     static char id[8];
+    const struct pop pop = {.holder = ALICE};
     struct core core;
     struct owners owners;
 
@@ -156,7 +192,7 @@ static void remembers_no_more_than_its_bound(void **state)
     for (int i = 0; i < 70000; i++) {
         struct job job = {.id = bytes_of(id, (size_t)snprintf(id, sizeof(id), "%d", i))};
 
-        owners_add(&owners, ALICE, BYTES("t"), &job, 1);
+        owners_add(&owners, &pop, BYTES("t"), &job, 1);
     }
     assert_int_equal(owners.count, 65536);
     owners_fini(&owners);
@@ -173,6 +209,8 @@ int main(void)
         WITH_TWO(whoever_is_too_late_hears_it_over_any_connection_and_of_any_node),
         WITH_TWO(a_stale_memory_of_somebody_else_does_not_hide_the_current_lease),
         WITH_TWO(a_holder_is_held_to_its_own_also_where_another_found_nothing),
+        WITH_TWO(a_group_is_held_to_its_own_over_any_connection),
+        WITH_TWO(a_connection_goes_before_its_group),
         WITH_TWO(an_id_that_nobody_was_handed_is_not_found),
         WITH_TWO(a_second_acknowledgement_is_not_found),
         WITH_TWO(an_acknowledgement_that_the_store_did_not_get_can_be_repeated),
