@@ -393,18 +393,31 @@ static void on_acked(struct connection *c)
     port_settle(CONTAINER_OF(c, struct port_client, connection));
 }
 
-void port_send(struct port_client *c, struct bytes reply, struct delivery *d)
+static void await_fate(struct port_client *c, uint64_t end, struct delivery *d)
 {
-    uint64_t end = c->connection.sent_bytes + reply.len; /* never, if it is closed */
     struct unacked *u;
 
-    connection_send(&c->connection, reply);
     if (settle(c, end, d))
         return;
     u = must(malloc(sizeof(*u)));
     *u = (struct unacked){.end = end, .delivery = d};
     list_append(&c->unacked, &u->link);
     connection_await_ack(&c->connection);
+}
+
+void port_send_with(struct port_client *c, struct bytes reply, struct delivery *const *ds,
+                    unsigned count)
+{
+    uint64_t end = c->connection.sent_bytes + reply.len; /* never, if it is closed */
+
+    connection_send(&c->connection, reply);
+    for (unsigned i = 0; i < count; i++)
+        await_fate(c, end, ds[i]);
+}
+
+void port_send(struct port_client *c, struct bytes reply, struct delivery *d)
+{
+    port_send_with(c, reply, &d, 1);
 }
 
 /* ---- stopping ---- */

@@ -271,8 +271,10 @@ void port_hold_no_more(struct port_client *c);
  * one that is gone wait no longer, and those that wait for an identity are judged again. */
 void port_recheck(struct port *p);
 
-/* Sends a reply, as connection_send() does, and takes over the delivery that it carries. */
+/* Sends a reply, as connection_send() does, and takes over the deliveries that it carries. */
 void port_send(struct port_client *c, struct bytes reply, struct delivery *d);
+void port_send_with(struct port_client *c, struct bytes reply, struct delivery *const *ds,
+                    unsigned count);
 
 /* Call when the connection is closed: no delivery is left then. */
 void port_settle(struct port_client *c);

@@ -258,7 +258,8 @@ void exchange_add_header(struct exchange *x, const char *name, const char *value
 
 void exchange_carry(struct exchange *x, struct delivery *d)
 {
-    x->delivery = d;
+    assert(x->delivery_count < EXCHANGE_DELIVERIES_MAX);
+    x->deliveries[x->delivery_count++] = d;
 }
 
 bool exchange_is_stopping(const struct exchange *x)
@@ -293,6 +294,22 @@ struct bytes exchange_client(struct exchange *x)
 struct bytes exchange_address(const struct exchange *x)
 {
     return peer_address(CONTAINER_OF(x, struct http_request, exchange)->client->base.peer);
+}
+
+uint64_t exchange_holder(const struct exchange *x)
+{
+    return CONTAINER_OF(x, struct http_request, exchange)->client->base.connection.number;
+}
+
+/* FNV-1a. Two addresses with the same number were one in 2^64. */
+uint64_t exchange_group(const struct exchange *x)
+{
+    struct bytes address = exchange_address(x);
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (size_t i = 0; i < address.len; i++)
+        hash = (hash ^ (unsigned char)address.at[i]) * UINT64_C(1099511628211);
+    return hash ? hash : 1;
 }
 
 /* HEAD goes where GET goes; the reply has no body.

@@ -17,7 +17,8 @@
 #include "protocol/http/http.h"
 #include "protocol/http/message.h"
 
-#define EXCHANGE_TOPIC_MAX 200
+#define EXCHANGE_TOPIC_MAX      200
+#define EXCHANGE_DELIVERIES_MAX 2 /* of one reply */
 
 struct delivery;
 struct identity;
@@ -60,10 +61,11 @@ struct exchange {
     void (*on_gone)(struct exchange *x);
 
     /* exchange.c's own */
-    struct buf fields;                   /* the reply's, so far */
-    int code;                            /* of the reply */
-    const char *error;                   /* its word; NULL: it is none */
-    struct delivery *delivery;           /* what the reply carries */
+    struct buf fields;                                    /* the reply's, so far */
+    int code;                                             /* of the reply */
+    const char *error;                                    /* its word; NULL: it is none */
+    struct delivery *deliveries[EXCHANGE_DELIVERIES_MAX]; /* what the reply carries */
+    unsigned delivery_count;
     char request_id[REQUEST_ID_MAX + 1]; /* X-Request-Id: the client's, or ours */
 };
 
@@ -117,8 +119,8 @@ void exchange_reply_status_error(struct exchange *x, enum status status);
 /* `name` and `value` are fit for a header. */
 void exchange_add_header(struct exchange *x, const char *name, const char *value);
 
-/* The reply will carry the jobs of `d`: delivered when the client's kernel has acknowledged the
- * reply, returned when that can no longer happen. Takes `d` over. */
+/* The reply will carry the jobs of `d`, too: delivered when the client's kernel has
+ * acknowledged the reply, returned when that can no longer happen. Takes `d` over. */
 void exchange_carry(struct exchange *x, struct delivery *d);
 
 /* The node is stopping: requests in work are finished, new ones refused. */
@@ -137,6 +139,11 @@ struct bytes exchange_client(struct exchange *x);
 
 /* The client's address, as peer.h counts clients. Lives until the reply. */
 struct bytes exchange_address(const struct exchange *x);
+
+/* For acknowledgements by an id alone (queue_ack_by_id()): the client's connection as a holder
+ * of jobs, and its address as the group of all from there. */
+uint64_t exchange_holder(const struct exchange *x);
+uint64_t exchange_group(const struct exchange *x);
 
 /* ---- whom the request acts as: admit.c ---- */
 

@@ -27,13 +27,6 @@ void http_submit(struct exchange *x, const struct op *op, void (*on_done)(struct
 
 /* ---- a pop ---- */
 
-struct popping {
-    struct exchange *x;
-    void (*on_done)(struct exchange *x, struct pop *pop);
-    struct pop pop;
-    struct bytes topics[];
-};
-
 /* Its identity has gone while it waited, or has changed: the jobs go to others at once. It is
  * told by its next request, for it may be known by another token. */
 static void give_back_if_gone(const struct exchange *x, struct pop *pop)
@@ -46,17 +39,19 @@ static void give_back_if_gone(const struct exchange *x, struct pop *pop)
 
 static void on_popped(struct pop *pop)
 {
-    struct popping *p = CONTAINER_OF(pop, struct popping, pop);
+    struct http_popping *p = http_popping_of(pop);
 
     give_back_if_gone(p->x, pop);
-    if (pop->status == STATUS_OK)
+    if (pop->status == STATUS_OK) {
         exchange_carry(p->x, pop->delivery);
+        p->answered += pop->job_count;
+    }
     p->on_done(p->x, pop);
 }
 
 static void cancel_pop(struct exchange *x)
 {
-    struct popping *p = x->handler;
+    struct http_popping *p = x->handler;
 
     queue_pop_cancel(&p->pop);
 }
@@ -70,25 +65,45 @@ static unsigned count_topics(struct bytes topics)
     return count;
 }
 
-enum status http_pop(struct exchange *x, struct bytes topics, const struct pop *ask,
+static void ask(struct http_popping *p)
+{
+    p->x->on_cancel_wait = cancel_pop;
+    queue_pop(exchange_queue(p->x), &p->pop);
+}
+
+enum status http_pop(struct exchange *x, struct bytes topics, const struct pop *ask_for,
                      void (*on_done)(struct exchange *x, struct pop *pop))
 {
     unsigned count = count_topics(topics);
-    struct popping *p;
+    struct http_popping *p;
+    char *copy;
 
     if (count > QUEUE_TOPICS_PER_POP_MAX)
         return STATUS_OUT_OF_RANGE;
-    p = exchange_keep(x, sizeof(*p) + count * sizeof(p->topics[0]));
-    *p = (struct popping){.x = x, .on_done = on_done, .pop = *ask};
+    p = exchange_keep(x, sizeof(*p) + count * sizeof(p->topics[0]) + topics.len);
+    *p = (struct http_popping){.x = x, .on_done = on_done, .pop = *ask_for};
+    copy = (char *)&p->topics[count];
+    topics = text_put(&copy, topics);
     for (unsigned i = 0; i < count; i++)
         p->topics[i] = bytes_cut(&topics, ',');
     p->pop.topics = p->topics;
     p->pop.topic_count = count;
     p->pop.is_alone = true;
+    p->pop.holder = exchange_holder(x);
+    p->pop.group = exchange_group(x);
     p->pop.client = exchange_client(x);
     p->pop.address = exchange_address(x);
     p->pop.on_done = on_popped;
-    x->on_cancel_wait = cancel_pop;
-    queue_pop(exchange_queue(x), &p->pop);
+    ask(p);
     return STATUS_OK;
+}
+
+void http_pop_more(struct pop *pop, unsigned count)
+{
+    struct http_popping *p = http_popping_of(pop);
+
+    pop->count = count;
+    pop->wait_ms = 0;
+    pop->address = exchange_address(p->x);
+    ask(p);
 }

@@ -33,12 +33,32 @@ static inline struct http_call *http_call_of(struct op *op)
 
 /* ---- a pop ---- */
 
-/* `topics`: one, or several with commas between. OUT_OF_RANGE at once where they are more than
- * a pop may have, and nothing else happens; else OK. `ask`: its count, wait_ms, ttr, holder and
- * id_only count.
+struct http_popping {
+    struct exchange *x;
+    void (*on_done)(struct exchange *x, struct pop *pop);
+    struct pop pop;
+    struct buf text;   /* the handler's, empty at first; it has to end it */
+    unsigned answered; /* jobs of this exchange's pops, with those of the one that is done */
+    struct bytes topics[];
+};
+
+/* `topics`: one, or several with commas between; copied. OUT_OF_RANGE at once where they are
+ * more than a pop may have, and nothing else happens; else OK. `ask`: its count, wait_ms, ttr
+ * and id_only count; the holder is the exchange's client.
  *
  * In `on_done` the pop's outputs are there; with OK the reply carries its delivery already. */
 enum status http_pop(struct exchange *x, struct bytes topics, const struct pop *ask,
                      void (*on_done)(struct exchange *x, struct pop *pop)) MUST_CHECK;
+
+/* In `on_done`: the popping that the pop belongs to. */
+static inline struct http_popping *http_popping_of(struct pop *pop)
+{
+    return CONTAINER_OF(pop, struct http_popping, pop);
+}
+
+/* In `on_done` with OK, for a client that wants more than one pop brings: asks for up to
+ * `count` more of the same topics without waiting, and `on_done` comes again. All jobs go out
+ * in the one reply. At most EXCHANGE_DELIVERIES_MAX pops with jobs. */
+void http_pop_more(struct pop *pop, unsigned count);
 
 #endif

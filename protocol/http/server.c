@@ -166,8 +166,9 @@ bool http_request_is_kept(const struct http_request *r)
 
 static void send_last(struct http_request *r, struct bytes bytes)
 {
-    if (r->exchange.delivery)
-        port_send(&r->client->base, bytes, r->exchange.delivery);
+    if (r->exchange.delivery_count)
+        port_send_with(&r->client->base, bytes, r->exchange.deliveries,
+                       r->exchange.delivery_count);
     else
         connection_send(&r->client->base.connection, bytes);
 }
