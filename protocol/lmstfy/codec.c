@@ -232,18 +232,29 @@ bool lmstfy_read_number(struct bytes text, int64_t max, int64_t fallback, int64_
 
 #define TRIES_DEFAULT 1
 #define TTR_DEFAULT   120
+#define TTL_DEFAULT   86400
 #define TTL_MAX       (INT64_C(3650) * 86400) /* more is for ever */
+
+bool lmstfy_read_ttl(struct bytes text, int64_t max, int64_t *ttl_ms)
+{
+    int64_t ttl_s;
+
+    if (!lmstfy_read_number(text, max, TTL_DEFAULT, &ttl_s))
+        return false;
+    *ttl_ms = ttl_s <= TTL_MAX ? ttl_s * 1000 : 0;
+    return true;
+}
 
 const char *lmstfy_read_publish(struct bytes delay, struct bytes ttl, struct bytes tries,
                                 struct lmstfy_publish *out)
 {
-    int64_t delay_s, ttl_s, try_count;
+    int64_t delay_s, ttl_ms, try_count;
 
     if (!lmstfy_read_number(delay, UINT32_MAX, 0, &delay_s))
         return "invalid delay";
-    if (!lmstfy_read_number(ttl, UINT32_MAX, LMSTFY_TTL_DEFAULT, &ttl_s))
+    if (!lmstfy_read_ttl(ttl, UINT32_MAX, &ttl_ms))
         return "invalid ttl";
-    if (ttl_s > 0 && ttl_s <= delay_s)
+    if (ttl_ms > 0 && ttl_ms <= delay_s * 1000)
         return "ttl is shorter than delay";
     if (!lmstfy_read_number(tries, UINT16_MAX, TRIES_DEFAULT, &try_count))
         return "invalid tries";
@@ -251,7 +262,7 @@ const char *lmstfy_read_publish(struct bytes delay, struct bytes ttl, struct byt
         return "tries shouldn't be zero";
     *out = (struct lmstfy_publish){
         .delay_ms = delay_s * 1000,
-        .ttl_ms = ttl_s <= TTL_MAX ? ttl_s * 1000 : 0,
+        .ttl_ms = ttl_ms,
         .tries = try_count < RULES_TRIES_MAX ? (unsigned)try_count : RULES_TRIES_MAX,
     };
     return NULL;

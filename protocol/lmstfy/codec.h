@@ -11,10 +11,9 @@
 #include "base/buf.h"
 #include "node/store/job.h"
 
-#define LMSTFY_BULK_MAX    64  /* jobs */
-#define LMSTFY_COUNT_MAX   100 /* of a consume */
-#define LMSTFY_BODY_MAX    (1u << 20)
-#define LMSTFY_TTL_DEFAULT 86400 /* seconds */
+#define LMSTFY_BULK_MAX  64  /* jobs */
+#define LMSTFY_COUNT_MAX 100 /* of a consume */
+#define LMSTFY_BODY_MAX  (1u << 20)
 
 /* ---- ids ----
  *
@@ -58,6 +57,9 @@ struct bytes lmstfy_queue_of(struct bytes topic);
 /* Digits and nothing else, at most `max`. `at` of the text is NULL: it was not given, and
  * `fallback` counts. False: it is no such number; `*out` is untouched. */
 bool lmstfy_read_number(struct bytes text, int64_t max, int64_t fallback, int64_t *out);
+
+/* The same in seconds; 0, and more than the engine can count, is for ever: 0. */
+bool lmstfy_read_ttl(struct bytes text, int64_t max, int64_t *ttl_ms);
 
 struct lmstfy_publish {
     int64_t delay_ms;

@@ -1,0 +1,46 @@
+/* The handlers of both apps, for app.c; and what they have in common. Private to lmstfy/. */
+#ifndef DUEQ_PROTOCOL_LMSTFY_HANDLERS_H
+#define DUEQ_PROTOCOL_LMSTFY_HANDLERS_H
+
+#include "protocol/http/exchange.h"
+
+/* ---- app.c ---- */
+
+/* Answers 400 with this text. */
+void lmstfy_refuse(struct exchange *x, const char *why);
+
+/* Looks at the names of a path with a namespace and one queue. `x->topic` becomes the topic,
+ * `x->id` the store's id. False: they are none, or the pool is not ours; that was answered. */
+bool lmstfy_take_path(struct exchange *x);
+
+/* The same for a path with several queues, which stay as they are. */
+bool lmstfy_take_queues(struct exchange *x);
+
+/* The pool in "[pool:]token" is the one there is. */
+bool lmstfy_is_our_pool(struct bytes token);
+
+/* Adds the job to what is to be answered, as codec.h has it. */
+struct job;
+void lmstfy_tell_job(struct exchange *x, struct buf *json, struct bytes topic,
+                     const struct job *job, int64_t now_ms, bool is_new);
+
+/* ---- jobs.c ---- */
+
+void lmstfy_publish(struct exchange *x); /* what: lmstfy_replaces, or not */
+void lmstfy_publish_bulk(struct exchange *x);
+void lmstfy_consume(struct exchange *x);
+void lmstfy_delete(struct exchange *x);
+void lmstfy_peek_job(struct exchange *x);
+void lmstfy_peek_queue(struct exchange *x);
+
+enum { LMSTFY_REPLACES = 1 };
+
+/* ---- queues.c ---- */
+
+void lmstfy_size(struct exchange *x); /* what: the state that counts */
+void lmstfy_peek_dead(struct exchange *x);
+void lmstfy_respawn(struct exchange *x);
+void lmstfy_delete_dead(struct exchange *x);
+void lmstfy_destroy(struct exchange *x);
+
+#endif
