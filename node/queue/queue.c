@@ -105,8 +105,8 @@ static enum status check_push(const struct op *op)
         !is_within(op->in.push.at_ms, QUEUE_AT_MAX_MS) || op->in.push.mode > PUSH_IGNORE ||
         !settings_are_valid(&given, op->in.push.given))
         return STATUS_OUT_OF_RANGE;
-    if (op->in.push.has_extra || op->in.push.by_id || op->in.push.attributes.len > 0)
-        return STATUS_OUT_OF_RANGE;                                 /* until the stores can */
+    if (!attributes_are_valid(op->in.push.attributes))
+        return STATUS_OUT_OF_RANGE;
     return op->in.push.is_indexed ? STATUS_BAD_REQUEST : STATUS_OK; /* not yet */
 }
 

@@ -4,7 +4,6 @@
 
 #include "node/store/packed.h"
 
-#define RULES_KIND_AT 6
 #define JITTER_STEPS  2001 /* so many different ones, the middle one is no jitter */
 
 const struct job_rules rules_default = {.priority = RULES_PRIORITY_DEFAULT};

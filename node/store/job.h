@@ -58,6 +58,7 @@
  */
 
 #define RULES_BYTES            22
+#define RULES_KIND_AT          6
 #define RULES_EXTRA            0x80
 #define BACKOFF_BYTES          10 /* of them, from kind to cap */
 #define RULES_PRIORITY_DEFAULT 1024

@@ -143,10 +143,10 @@ struct lease {
  * one. */
 struct topic_stats {
     int64_t delayed, ready, reserved, dead;
-    int64_t urgent;          /* of the ready ones, those of a priority below the default */
     int64_t oldest_ready_ms; /* since the first ready job was due; -1: none, or it is hidden
                               * behind too many that were cancelled */
     int64_t next_due_ms;     /* until the first delayed job is due, 0 if it is; -1: none */
+    int64_t urgent;          /* of the ready ones, those of a priority below the default */
 };
 
 /* A topic's lock: which node scans it in cluster mode (doc/cluster.md). */
@@ -548,6 +548,12 @@ const char *damage_word(enum damage damage);
 
 /* Has the verb one of these traits? */
 bool op_has(enum op_verb verb, unsigned traits);
+
+/* Will the pushed job have a struct job_extra? */
+static inline bool push_has_extra(const struct op *op)
+{
+    return op->in.push.has_extra || op->in.push.by_id || op->in.push.attributes.len > 0;
+}
 
 /* May only a leader run the op? Any node may scan its own shares, whatever its token. */
 bool op_leads(const struct op *op);

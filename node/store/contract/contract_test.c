@@ -231,15 +231,13 @@ static int redis_group_teardown(void **state)
 /* ---- the same tests for each ---- */
 
 static const struct contract_part *const every_store[] = {
-    &contract_pushes,     &contract_places,       &contract_leases,
-    &contract_owners,     &contract_scans,        &contract_scan_pops,
-    &contract_orphans,    &contract_events,       &contract_bytes,
-    &contract_topics,     &contract_priorities,   &contract_expiry,
-    &contract_tries,      &contract_moves,        &contract_modes,
-    &contract_dead,       &contract_lists,        &contract_settings,
-    &contract_quotas,     &contract_history,      &contract_fences,
-    &contract_locks,      &contract_locks_chance, &contract_locks_rules,
-    &contract_locks_late, &contract_identities,   NULL,
+    &contract_pushes,     &contract_places,     &contract_leases,       &contract_owners,
+    &contract_scans,      &contract_scan_pops,  &contract_orphans,      &contract_events,
+    &contract_bytes,      &contract_topics,     &contract_priorities,   &contract_expiry,
+    &contract_tries,      &contract_moves,      &contract_modes,        &contract_dead,
+    &contract_lists,      &contract_settings,   &contract_quotas,       &contract_history,
+    &contract_fences,     &contract_locks,      &contract_locks_chance, &contract_locks_rules,
+    &contract_locks_late, &contract_identities, &contract_extras,       NULL,
 };
 static const struct contract_part *const redis_only[] = {&contract_twins,
                                                          &contract_wrong,

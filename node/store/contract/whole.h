@@ -5,7 +5,7 @@
 #include "node/store/contract/contract.h"
 
 extern const struct contract_part contract_dead, contract_lists, contract_settings;
-extern const struct contract_part contract_history, contract_quotas;
+extern const struct contract_part contract_history, contract_quotas, contract_extras;
 
 /* ---- sweeps; successful ---- */
 

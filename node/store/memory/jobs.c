@@ -49,6 +49,11 @@ static struct job job_of(const struct call *c)
     job.due_ms = at_ms ? at_ms : memory_after(c, job.delay_ms);
     job.ttr_ms = op->in.push.ttr_ms;
     job.rules.expires_ms = expires_ms(c, &job);
+    if (push_has_extra(op))
+        job.extra = (struct job_extra){.is_there = true,
+                                       .by_id = op->in.push.by_id,
+                                       .created_ms = c->now_ms,
+                                       .attributes = op->in.push.attributes};
     return job;
 }
 
@@ -83,6 +88,17 @@ static enum status answer(struct call *c, const struct job *job, bool existed)
     return STATUS_OK;
 }
 
+/* The number in an id that was made here; with another id the next number, which the job draws
+ * when it becomes ready at once. */
+static void draw_own_key(struct call *c, struct record *record)
+{
+    int64_t *n = &c->bucket->n;
+
+    record->own_key = JOB_KEY_MIDDLE + *n + (c->op->id.len > 0);
+    if (c->op->id.len && record->job.due_ms > c->now_ms)
+        ++*n;
+}
+
 enum status memory_run_push(struct call *c)
 {
     enum push_mode mode = c->op->in.push.mode;
@@ -107,6 +123,8 @@ enum status memory_run_push(struct call *c)
     if (!job.id.len)
         job.id = next_id(c, text);
     record = record_new(c->topic, &job);
+    if (job.extra.by_id)
+        draw_own_key(c, record);
     if (c->op->in.push.bytes_max)
         record_count_bytes(c->topic, record);
     memory_put(c, record, job.due_ms);
@@ -229,8 +247,10 @@ static enum status check_own_lease(struct call *c, struct record **record)
 /* The consumer is known to have it: a try, counted once. */
 static void note_consumer(struct record *record)
 {
-    if (!record->is_confirmed && record->job.tries < JOB_TRIES_MAX)
-        record->job.tries++;
+    if (!record->is_confirmed) {
+        record->job.tries += record->job.tries < JOB_TRIES_MAX;
+        memory_count(record, &record->job.extra.reserves);
+    }
     record->is_confirmed = true;
 }
 
@@ -351,6 +371,7 @@ enum status memory_run_release(struct call *c)
     if (c->op->in.lease.delay_ms > JOB_DELAY_MAX_MS)
         return STATUS_OUT_OF_RANGE;
     end_reservation(c, record);
+    memory_count(record, &record->job.extra.releases);
     if (memory_is_used_up(&record->job)) {
         memory_die(c, record, c->op->out.change.death = DEATH_TRIES);
         return STATUS_OK;
@@ -384,6 +405,7 @@ enum status memory_run_bury(struct call *c)
     if (status != STATUS_OK)
         return status;
     end_reservation(c, record);
+    memory_count(record, &record->job.extra.buries);
     memory_die(c, record, c->op->out.change.death = DEATH_BURIED);
     return STATUS_OK;
 }
@@ -417,6 +439,9 @@ static void move(struct call *c, struct record *record, int64_t due_ms)
 {
     owner_remove(c->topic, &record->job);
     record_leave(c->topic, record);
+    if (due_ms <= c->now_ms &&
+        (record->job.state == JOB_DEAD || record->job.state == JOB_DELAYED))
+        memory_count(record, &record->job.extra.kicks);
     if (record->job.state == JOB_DEAD)
         memory_revive(record);
     memory_put(c, record, due_ms);

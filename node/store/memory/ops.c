@@ -39,6 +39,12 @@ bool memory_is_used_up(const struct job *job)
     return job->rules.max_tries && job->tries >= job->rules.max_tries;
 }
 
+void memory_count(struct record *record, unsigned *counter)
+{
+    if (record->job.extra.is_there && *counter < EXTRA_COUNT_MAX)
+        ++*counter;
+}
+
 void memory_revive(struct record *record)
 {
     record->job.tries = 0;

@@ -54,6 +54,9 @@ void memory_put(struct call *c, struct record *record, int64_t due_ms);
 /* Has the job had as many deliveries as its rules allow? */
 bool memory_is_used_up(const struct job *job);
 
+/* One more of what is counted of the job, where that is so of this job. */
+void memory_count(struct record *record, unsigned *counter);
+
 /* A dead record begins anew, without a ttl. */
 void memory_revive(struct record *record);
 

@@ -19,6 +19,24 @@ static bool is_of_default_priority(const struct job *job)
     return job->rules.priority == RULES_PRIORITY_DEFAULT;
 }
 
+/* Is the job, when it is ready, in what is a list in Redis? */
+static bool is_of_list(const struct record *record)
+{
+    return is_of_default_priority(&record->job) && !record->own_key;
+}
+
+bool spot_is_of_list(const struct spot *spot)
+{
+    return spot->score == RULES_PRIORITY_DEFAULT && (!spot->record || is_of_list(spot->record));
+}
+
+/* A ready one that is about to be placed, or that has left its place. */
+static void count_shared(struct topic *topic, const struct record *record, int change)
+{
+    if (is_of_default_priority(&record->job) && record->own_key)
+        topic->shared_count += (size_t)change;
+}
+
 /* An orphan may stand in front of it, with the same time and name. */
 static size_t index_of(const struct order *place, const struct record *record)
 {
@@ -38,13 +56,15 @@ void record_leave(struct topic *topic, struct record *record)
     if (!record->is_placed)
         return;
     record->is_placed = false;
-    if (record->job.state == JOB_READY && is_of_default_priority(&record->job)) {
+    if (record->job.state == JOB_READY && is_of_list(record)) {
         order_at(place, index_of(place, record))->record = NULL;
         return;
     }
     order_remove(place, index_of(place, record));
-    if (record->job.state == JOB_READY)
+    if (record->job.state == JOB_READY) {
         topic->left_by = topic->bucket->db->operations;
+        count_shared(topic, record, -1);
+    }
 }
 
 static void enter(struct topic *topic, struct record *record, enum job_state state,
@@ -77,22 +97,24 @@ struct span ready_default_span(const struct topic *topic)
 
 /* Was there none of its kind when the operation began? In Redis the default priority has a list
  * of its own, the others share a set. */
-static bool is_first_of_kind(const struct topic *topic, const struct job *job)
+static bool is_first_of_kind(const struct topic *topic, const struct record *record)
 {
     struct span span = ready_default_span(topic);
-    size_t of_default = span.to - span.from;
+    size_t of_list = span.to - span.from - topic->shared_count;
 
-    if (is_of_default_priority(job))
-        return of_default == 0;
-    return topic->places[JOB_READY].count == of_default &&
+    if (is_of_list(record))
+        return of_list == 0;
+    return topic->places[JOB_READY].count == of_list &&
            topic->left_by != topic->bucket->db->operations;
 }
 
 static void enter_ready(struct topic *topic, struct record *record, int64_t key)
 {
-    if (is_first_of_kind(topic, &record->job))
+    if (is_first_of_kind(topic, record))
         memory_topic_announce(topic);
-    enter(topic, record, JOB_READY, key, record->job.due_ms);
+    count_shared(topic, record, 1);
+    enter(topic, record, JOB_READY, record->own_key ? record->own_key : key,
+          record->job.due_ms);
 }
 
 void enter_ready_last(struct topic *topic, struct record *record)
@@ -170,6 +192,7 @@ struct record *ready_take(struct topic *topic)
     if (record) {
         order_remove(&topic->places[JOB_READY], 0);
         record->is_placed = false;
+        count_shared(topic, record, -1);
     }
     return record;
 }

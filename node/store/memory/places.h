@@ -9,8 +9,12 @@
 #include "node/store/memory/topic.h"
 
 /* Takes the record out of its place; the state stays until it enters another. A ready one of
- * the default priority leaves a tombstone. */
+ * the default priority leaves a tombstone, unless it is served by its id. */
 void record_leave(struct topic *topic, struct record *record);
+
+/* Of the ready ones: does the spot, which may be a tombstone, stand for an entry of a list? In
+ * Redis the other ones are in a set. */
+bool spot_is_of_list(const struct spot *spot);
 
 void enter_delayed(struct topic *topic, struct record *record, int64_t due_ms);
 void enter_ready_last(struct topic *topic, struct record *record);  /* of its priority */
@@ -27,7 +31,8 @@ void move_deadline(struct topic *topic, struct record *record, int64_t deadline_
 void record_begin_expiry(struct topic *topic, struct record *record);
 void record_end_expiry(struct topic *topic, struct record *record);
 
-/* The indexes of the default priority among the ready spots, tombstones included. */
+/* The indexes of the default priority among the ready spots, tombstones included, and those
+ * that are served by their id. */
 struct span {
     size_t from, to;
 };

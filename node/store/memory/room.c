@@ -34,6 +34,7 @@ struct job room_copy_job(struct room *room, const struct job *from)
     copy.id = room_copy(room, from->id);
     copy.body = room_copy(room, from->body);
     copy.holder = room_copy(room, from->holder);
+    copy.extra.attributes = room_copy(room, from->extra.attributes);
     return copy;
 }
 

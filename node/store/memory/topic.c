@@ -193,15 +193,14 @@ struct record *record_find(struct topic *topic, struct bytes id)
 
 struct record *record_new(struct topic *topic, const struct job *job)
 {
-    struct bytes id = job->id, body = job->body;
-    struct record *record = must(calloc(1, sizeof(*record) + id.len + body.len));
+    size_t bytes = job->id.len + job->body.len + job->extra.attributes.len;
+    struct record *record = must(calloc(1, sizeof(*record) + bytes));
+    char *at = record->bytes;
 
-    memcpy(record->bytes, id.at, id.len);
-    if (body.len)
-        memcpy(record->bytes + id.len, body.at, body.len);
     record->job = *job;
-    record->job.id = bytes_of(record->bytes, id.len);
-    record->job.body = bytes_of(record->bytes + id.len, body.len);
+    record->job.id = append(&at, job->id);
+    record->job.body = append(&at, job->body);
+    record->job.extra.attributes = append(&at, job->extra.attributes);
     record_set_holder(record, job->holder);
     HASH_ADD_KEYPTR(hh, topic->records, record->job.id.at, record->job.id.len, record);
     record_begin_expiry(topic, record);

@@ -47,7 +47,8 @@ void memory_history_cut(struct memory_history *history, int64_t bytes_max);
 
 struct record {
     UT_hash_handle hh;
-    struct job job;    /* id, body and holder point into the record */
+    struct job job;    /* id, body, holder and attributes point into the record */
+    int64_t own_key;   /* in each ready stay, of a job that is served by its id; else 0 */
     int64_t place_ms;  /* its time in its place: due, deadline or death; ready: its due */
     bool is_placed;    /* false only on its way from one place to another */
     bool is_confirmed; /* reserved, and its consumer has it; false in every other place */
@@ -73,8 +74,9 @@ struct topic {
     struct bucket *bucket;
     struct record *records;
     struct order places[JOB_DEAD + 1]; /* by state */
-    struct order expiring;             /* those with a ttl that are not dead */
-    struct topic_settings settings;    /* nothing set and not paused: it has none */
+    size_t shared_count;            /* of the ready ones by id, those of the default priority */
+    struct order expiring;          /* those with a ttl that are not dead */
+    struct topic_settings settings; /* nothing set and not paused: it has none */
     struct lock lock;
     unsigned lost_count;
     int64_t counted_bytes; /* of the bodies that count for max_bytes */

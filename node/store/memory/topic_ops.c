@@ -48,7 +48,7 @@ static enum status look(struct call *c, enum job_state state, struct catch *catc
     assert(c->op->in.chunk.limit >= 1 && c->op->in.chunk.limit <= OP_CHUNK_MAX);
     for (size_t i = 0; i < place->count; i++) {
         const struct spot *spot = order_at(place, i);
-        bool is_of_list = state == JOB_READY && spot->score == RULES_PRIORITY_DEFAULT;
+        bool is_of_list = state == JOB_READY && spot_is_of_list(spot);
 
         if (is_dead_of_other_times(c->op, state, spot->score))
             continue;
@@ -82,6 +82,7 @@ enum status memory_run_kick(struct call *c)
     for (unsigned i = 0; i < catch.count; i++) {
         record_leave(c->topic, catch.records[i]);
         memory_revive(catch.records[i]);
+        memory_count(catch.records[i], &catch.records[i]->job.extra.kicks);
         memory_put(c, catch.records[i], c->now_ms);
     }
     return answer(c, &catch);
@@ -191,24 +192,32 @@ static int64_t age_ms(const struct call *c, const struct record *record)
 
 /* ---- stats and topics ---- */
 
-/* Age of the first ready job of the default priority. */
-static int64_t oldest_of_default_ms(const struct call *c, const struct topic *topic)
+/* Age of the first ready job in the list. */
+static int64_t oldest_of_list_ms(const struct call *c, const struct topic *topic)
 {
     const struct order *ready = &topic->places[JOB_READY];
     struct span span = ready_default_span(topic);
+    unsigned looked_at = 0;
 
-    for (size_t i = span.from; i < span.to && i < span.from + OLDEST_LOOK_MAX; i++)
-        if (order_at(ready, i)->record)
-            return age_ms(c, order_at(ready, i)->record);
+    for (size_t i = span.from; i < span.to && looked_at < OLDEST_LOOK_MAX; i++) {
+        const struct spot *spot = order_at(ready, i);
+
+        if (!spot_is_of_list(spot))
+            continue;
+        if (spot->record)
+            return age_ms(c, spot->record);
+        looked_at++;
+    }
     return -1;
 }
 
 static int64_t oldest_of_others_ms(const struct call *c, const struct topic *topic)
 {
     const struct order *ready = &topic->places[JOB_READY];
-    struct span span = ready_default_span(topic);
-    size_t first = span.from > 0 ? 0 : span.to;
+    size_t first = 0;
 
+    while (first < ready->count && spot_is_of_list(order_at(ready, first)))
+        first++;
     return first < ready->count ? age_ms(c, order_at(ready, first)->record) : -1;
 }
 
@@ -239,7 +248,7 @@ static struct topic_stats count(const struct call *c, const struct topic *topic)
 
     if (stats.ready)
         stats.oldest_ready_ms =
-            larger(oldest_of_default_ms(c, topic), oldest_of_others_ms(c, topic));
+            larger(oldest_of_list_ms(c, topic), oldest_of_others_ms(c, topic));
     if (stats.delayed)
         stats.next_due_ms = or_zero(order_first_ms(&places[JOB_DELAYED]) - c->now_ms);
     return stats;

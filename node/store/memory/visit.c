@@ -131,6 +131,8 @@ static void time_out(struct visit *v, struct record *record)
     bool was_confirmed = record->is_confirmed;
     int64_t rest_ms = 0;
 
+    if (was_confirmed)
+        memory_count(record, &record->job.extra.timeouts);
     v->c->op->out.scan.expired++;
     if (was_confirmed && memory_is_used_up(job)) {
         die(v, record, DEATH_TRIES);
@@ -191,25 +193,41 @@ static void prune(struct visit *v)
 
 /* ---- tombstones ---- */
 
-static size_t tombstones_at_head(const struct topic *topic, struct span list)
+/* The length of the list. */
+static size_t list_length(const struct topic *topic)
 {
+    struct span span = ready_default_span(topic);
+
+    return span.to - span.from - topic->shared_count;
+}
+
+static size_t tombstones_at_head(const struct topic *topic)
+{
+    const struct order *ready = &topic->places[JOB_READY];
+    struct span span = ready_default_span(topic);
     size_t count = 0;
 
-    while (count < TRIM_LOOK_MAX && list.from + count < list.to &&
-           !order_at(&topic->places[JOB_READY], list.from + count)->record)
+    for (size_t i = span.from; i < span.to && count < TRIM_LOOK_MAX; i++) {
+        if (!spot_is_of_list(order_at(ready, i)))
+            continue;
+        if (order_at(ready, i)->record)
+            break;
         count++;
+    }
     return count;
 }
 
-static void trim(struct visit *v, struct span before, size_t tombstones)
+static void trim(struct visit *v, size_t length_before, size_t tombstones)
 {
-    struct span now = ready_default_span(v->topic);
-    bool has_grown = now.to - now.from > before.to - before.from;
+    struct order *ready = &v->topic->places[JOB_READY];
 
-    if (!has_grown || v->c->now_ms % TRIM_EVERY != 0)
+    if (list_length(v->topic) <= length_before || v->c->now_ms % TRIM_EVERY != 0)
         return;
-    for (size_t i = 0; i < tombstones; i++)
-        order_remove(&v->topic->places[JOB_READY], now.from);
+    for (size_t i = ready_default_span(v->topic).from; tombstones > 0; tombstones--) {
+        while (order_at(ready, i)->record)
+            i++;
+        order_remove(ready, i);
+    }
 }
 
 /* ---- all of it ---- */
@@ -257,8 +275,7 @@ static int64_t next_event_ms(const struct visit *v)
 
 static void visit(struct visit *v)
 {
-    struct span list = ready_default_span(v->topic);
-    size_t tombstones = tombstones_at_head(v->topic, list);
+    size_t length = list_length(v->topic), tombstones = tombstones_at_head(v->topic);
     int64_t next_ms;
 
     note_dead(v);
@@ -267,7 +284,7 @@ static void visit(struct visit *v)
     move_due(v, &v->topic->places[JOB_DELAYED], become_due);
     move_due(v, &v->topic->places[JOB_RESERVED], time_out);
     prune(v);
-    trim(v, list, tombstones);
+    trim(v, length, tombstones);
     end_pause(v);
     next_ms = next_event_ms(v);
     memory_topic_set_next(v->topic, next_ms);

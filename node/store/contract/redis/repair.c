@@ -50,6 +50,47 @@ static void a_ready_job_with_a_priority_keeps_it(void **state)
     ASSERT_READY("b", "a", "c");
 }
 
+/* In q, where another job of the common priority would be in r. */
+static void push_by_ids(void)
+{
+    struct op op = push_op(TOPIC, "a");
+
+    op.in.push.by_id = true;
+    run_well(op);
+    op.id = BYTES("b");
+    run_well(op);
+    push("c");
+}
+
+static void a_ready_job_by_its_id_goes_back_to_its_place(void **state)
+{
+    struct job job = (push_by_ids(), get("a"));
+
+    audit();
+    assert_int_equal(found.count, 0);
+    plant_entry("ZREM %s %b", 'q', &job);
+    assert_mended("a", DAMAGE_NO_PLACE);
+    ASSERT_READY("a", "b", "c");
+}
+
+static void so_it_does_from_another_rank(void **state)
+{
+    struct job job = (push_by_ids(), get("a"));
+
+    plant_entry("ZADD %s 5000 %b", 'q', &job);
+    assert_mended("a", DAMAGE_NO_PLACE);
+    ASSERT_READY("a", "b", "c");
+}
+
+static void a_job_of_the_list_is_not_left_among_the_ranked(void **state)
+{
+    struct job job = (push("a"), get("a"));
+
+    plant_entry("ZADD %s 1024 %b", 'q', &job);
+    assert_mended("a", DAMAGE_TWO_PLACES);
+    ASSERT_READY("a");
+}
+
 static void a_reserved_job_in_no_place_becomes_ready(void **state)
 {
     struct job job = hold("a", TTR_MS);
@@ -251,6 +292,9 @@ static const struct CMUnitTest tests[] = {
     TEST(an_overdue_job_in_no_place_becomes_ready),
     TEST(a_ready_job_in_no_place_becomes_the_last),
     TEST(a_ready_job_with_a_priority_keeps_it),
+    TEST(a_ready_job_by_its_id_goes_back_to_its_place),
+    TEST(so_it_does_from_another_rank),
+    TEST(a_job_of_the_list_is_not_left_among_the_ranked),
     TEST(a_reserved_job_in_no_place_becomes_ready),
     TEST(a_dead_job_in_no_place_is_dead_from_now_on),
     TEST(a_wrong_entry_of_a_job_goes),

@@ -18,6 +18,19 @@ static void check_rules(const struct job_rules *r, const struct job_rules *m)
     assert_int_equal(m->expires_ms, r->expires_ms);
 }
 
+static void check_extra(const struct job_extra *r, const struct job_extra *m)
+{
+    assert_int_equal(m->is_there, r->is_there);
+    assert_int_equal(m->by_id, r->by_id);
+    assert_int_equal(m->created_ms, r->created_ms);
+    assert_int_equal(m->reserves, r->reserves);
+    assert_int_equal(m->timeouts, r->timeouts);
+    assert_int_equal(m->releases, r->releases);
+    assert_int_equal(m->buries, r->buries);
+    assert_int_equal(m->kicks, r->kicks);
+    assert_bytes(m->attributes, r->attributes);
+}
+
 static void check_job(const struct job *r, const struct job *m)
 {
     assert_bytes(m->id, r->id);
@@ -31,6 +44,7 @@ static void check_job(const struct job *r, const struct job *m)
     assert_int_equal(m->death, r->death);
     assert_bytes(m->holder, r->holder);
     check_rules(&r->rules, &m->rules);
+    check_extra(&r->extra, &m->extra);
 }
 
 static void check_row(const struct job_row *r, const struct job_row *m)

@@ -90,6 +90,11 @@ static struct op any_push(struct bytes topic)
     if (!twins_below(4))
         op.in.push.ttl_ms = twins_below(2) ? 1 + twins_below(9) : FAR_MS + twins_below(1000);
     op.in.push.ttl_from_due = twins_below(2);
+    if (twins_below(2)) {
+        op.in.push.has_extra = true;
+        op.in.push.by_id = twins_below(3);
+        op.in.push.attributes = twins_below(2) ? BYTES("") : BYTES("\1a\0\3one");
+    }
     op.in.push.mode = (enum push_mode)twins_below(3);
     op.in.push.jobs_max = twins_below(3) ? 0 : 1 + twins_below(9);
     op.in.push.bytes_max =

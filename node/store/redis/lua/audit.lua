@@ -4,7 +4,7 @@
 -- ARGV   topic, the last answer's next ('': from the first), limit, the leader's token
 -- answer code, now, wait (always -1); where it is FENCED, the token seen; else next ('': no more),
 --        how much it looked at, then for each suspect: id ('': the topic itself), number of the damage
--- USES   now fenced beside priority expires rules_are_ours is_ours damage
+-- USES   now fenced beside rank_of expires rules_are_ours is_ours damage
 --
 -- First the topic, then its jobs, then the places, each by its own cursor: `phase:cursor`.
 -- Damage found may be over when it is told; only repair says for sure. Damage without room in
@@ -100,11 +100,11 @@ end
 local function place_damage(id, value, score)
     local state = byte(value) % 8
     local stamp = sub(value, 14, 19)
-    if state == READY and priority(value) == COMMON_PRIORITY then
+    if state == READY and not rank_of(value) then
         return is_in_list(stamp, id) and NONE or NO_PLACE
     elseif state == READY then
         score = tonumber(call('ZSCORE', key.q, stamp .. id) or nil)
-        return score == priority(value) and NONE or NO_PLACE
+        return score == rank_of(value) and NONE or NO_PLACE
     elseif not score then
         return NO_PLACE
     end
@@ -178,7 +178,7 @@ end
 
 local function is_ranked(value, score, member)
     if value and byte(value) % 8 == READY and sub(value, 14, 19) == sub(member, 1, 6) then
-        return priority(value) == tonumber(score) and NONE or TWO_PLACES
+        return rank_of(value) == tonumber(score) and NONE or TWO_PLACES
     end
     return not is_in_sight(member) and NONE or value and TWO_PLACES or NO_JOB
 end

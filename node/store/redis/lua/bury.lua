@@ -3,7 +3,7 @@
 -- KEYS   j v t o x, and by rule the topic's e
 -- ARGV   topic, id, stamp (6 bytes)
 -- answer code, now, wait, tries
--- USES   now check_lease owns event confirmed moved expires beside die
+-- USES   now check_lease owns event confirmed raised moved expires beside die
 --
 -- The job has no owner any more. A consumer that buries a job had it: that is a try.
 
@@ -25,7 +25,7 @@ call('ZCARD', e)
 
 call('ZREM', v, '') -- even if Redis is full
 local wait = event(t, topic, now + 1000)
-die(j, x, e, id, value, BURIED)
+die(j, x, e, id, raised(value, BURIES), BURIED)
 call('ZREM', v, id)
 if is_owner then
     call('HDEL', o, id)

@@ -27,11 +27,14 @@
 --   % 32 >= 16    OWNED      there may be an entry in o
 --   % 64 >= 32    CONFIRMED  it is reserved, and its consumer has it
 --   % 128 >= 64   RULES      behind the header: priority 25-28, max_tries 29-30, backoff 31-40
---                            (kind, jitter, base 4, cap 4), expires 41-46 (node/store/job.h)
+--                            (kind, jitter, base 4, cap 4), expires 41-46 (node/store/job.h);
+--                            where kind >= 128, EXTRA behind that: its length 47-48, key 49-54
+--                            (0: not BY_ID), created 55-60, counters of 2 bytes 61-70, attributes
 --   >= 128        HOLDER     behind that: a length in one byte, and the name
 -- Of the delay's first byte, >= 128 is COUNTED: the body counts for its topic's max_bytes, in w.
 -- The body comes last. The stamp of a ready job is its key: MIDDLE + a number of the counter's
--- for a job that comes last, MIDDLE - number for one that comes first.
+-- for a job that comes last, MIDDLE - number for one that comes first; where a job is BY_ID, always
+-- the key of its EXTRA.
 
 local OK, DUPLICATE, NOT_FOUND, NOT_RESERVED, NOT_OWNER, OUT_OF_RANGE, WRONG_STATE = 0, 1, 2, 3, 4, 5, 6
 local DELAYED, READY, RESERVED, DEAD = 1, 2, 3, 4

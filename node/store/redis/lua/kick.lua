@@ -3,7 +3,7 @@
 -- KEYS   j r x n q
 -- ARGV   topic, died at or after (0: any time), died before (0: any time), limit
 -- answer code, now, wait (always -1), how many, 1: there are more
--- USES   now moved due_at revived wake misplaced become_ready
+-- USES   now moved due_at raised revived wake misplaced become_ready
 
 local j, r, x, n, q = unpack(KEYS)
 local topic, since, before, limit = ARGV[1], ARGV[2], ARGV[3], math.min(tonumber(ARGV[4]), 1000)
@@ -21,7 +21,7 @@ for i = 1, #ids do
     if wrong then
         return redis.error_reply('DUEQ ' .. wrong)
     end
-    add_ready(batch, ids[i], due_at(revived(values[i]), now))
+    add_ready(batch, ids[i], due_at(raised(revived(values[i]), KICKS), now))
 end
 if batch_wakes(batch, r, q) then
     wake(j, topic)

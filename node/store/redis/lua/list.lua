@@ -4,7 +4,7 @@
 -- ARGV   state, the last answer's next ('': from the first), limit
 -- answer code, now, wait (always -1), next ('': no more), then for each job: id, its value without
 --        the body, the body's bytes, and its deadline, time of death or due
--- USES   now misplaced precedes rank_behind index_from body_from names_ready
+-- USES   now misplaced precedes rank_behind index_from body_from names_ready merged
 --
 -- The cursor names the last job told, as `score:id`, or a ready one as `priority:key`; so jobs
 -- may come and go between the pages. The cursor's place is found by halving. Tombstones are
@@ -77,11 +77,17 @@ local function list_ranked(from, to)
     return last == to - 1
 end
 
--- The entries of r from an index on. Answers whether it told them all.
-local function list_common(from)
-    local looked = 0
-    while told < limit and looked < LOOK_MAX do
-        local entries = call('LRANGE', r, from + looked, from + looked + limit - 1)
+-- The entries of r from an index on, and of those of q that stand among them, which are `shared`, from
+-- a number on. Answers whether it told them all.
+local function list_common(from, number, shared)
+    local looked, of_q = 0, 0
+    while told < limit and looked + of_q < LOOK_MAX do
+        local entries, is_of_q
+        if shared > 0 then
+            entries, is_of_q = merged(r, q, from + looked, number + of_q, limit)
+        else
+            entries = call('LRANGE', r, from + looked, from + looked + limit - 1)
+        end
         if #entries == 0 then
             return true
         end
@@ -94,28 +100,34 @@ local function list_common(from)
             if names_ready(entries[i], value) then
                 tell(r, ids[i], value)
             end
-            looked, next = looked + 1, COMMON_PRIORITY .. ':' .. key_in(entries[i])
+            if is_of_q and is_of_q[i] then
+                of_q = of_q + 1
+            else
+                looked = looked + 1
+            end
+            next = COMMON_PRIORITY .. ':' .. key_in(entries[i])
         end
     end
-    return from + looked == call('LLEN', r)
+    return from + looked == call('LLEN', r) and number + of_q >= shared
 end
 
 local function list_ready(rank, key)
     local middle = call('ZCOUNT', q, '-inf', '(' .. COMMON_PRIORITY)
+    local shared = call('ZCOUNT', q, COMMON_PRIORITY, COMMON_PRIORITY)
     local count, behind, index = call('ZCARD', q), 0, 0
+    if rank then
+        behind = rank_behind(q, format('%d', rank), pack('>I6', key) .. LAST)
+    end
     if rank == COMMON_PRIORITY then
         local found
         index, found = index_from(r, key)
         index = index + (found and key_in(found) == format('%d', key) and 1 or 0)
-        behind = middle
-    elseif rank then
-        behind = rank_behind(q, format('%d', rank), pack('>I6', key) .. LAST)
     end
     local is_all = behind >= middle or list_ranked(behind, middle)
     if is_all and (not rank or rank <= COMMON_PRIORITY) then
-        is_all = list_common(index)
+        is_all = list_common(index, math.max(behind - middle, 0), shared)
     end
-    if is_all and list_ranked(math.max(behind, middle), count) then
+    if is_all and list_ranked(math.max(behind, middle + shared), count) then
         next = ''
     end
 end

@@ -4,7 +4,7 @@
 -- ARGV   topic, id, and packed as '>I6I6B': delay ms, at ms (0: delay counts), the states from
 --        which this is done, as the sum of their 2^state
 -- answer code, now, wait, due, 1: it was ready already, and stays as it is
--- USES   now owns wake event moved due_at priority beside place_of make_ready revived
+-- USES   now owns wake event moved due_at rank_of key_for raised beside place_of make_ready revived
 --
 -- A dead job begins anew: no try counted, and no ttl. A ready job that stays ready is left as
 -- it is. The others leave their place last: a script that breaks off before that leaves them in
@@ -40,6 +40,9 @@ end
 if state == DEAD then
     value = revived(value)
 end
+if due <= now and (state == DEAD or state == DELAYED) then
+    value = raised(value, KICKS)
+end
 value = due_at(value, due)
 if due <= now then
     before_ready(r, q, topic, value)
@@ -52,8 +55,7 @@ if clearing then
     clearing.run(r, clearing)
 end
 if due <= now then
-    local key = pack('>I6', MIDDLE + call('INCR', n))
-    make_ready(r, q, id, value, key)
+    local key = make_ready(r, q, id, value, pack('>I6', MIDDLE + call('INCR', n)))
     call('HSET', j, id, moved(value, READY, key))
 else
     wait = event(t, topic, due)

@@ -3,7 +3,7 @@
 -- KEYS   j p d r q v x o t a, and by rule the topic's e: the name of j with that letter
 -- ARGV   topic, state, of the dead: died at or after, died before (0: any time), limit
 -- answer code, now, wait (always -1), how many, 1: there are more
--- USES   now misplaced expires owns beside names_ready
+-- USES   now misplaced expires owns beside names_ready merged
 --
 -- Ready jobs go in the order of their service, with the tombstones up to the next job that is left:
 -- of r LOOK_MAX entries are looked at, so a call may find none and yet say that there are more.
@@ -65,30 +65,41 @@ local function take_set(place, from, to, is_keyed)
     return members, all
 end
 
--- From the first of r on; answers how many entries are to be cut off.
-local function take_list()
-    local passed = 0
+-- From the first of r on, with those of q that stand among them; answers how many entries of r are to
+-- be cut off, the members to be removed, and whether these are all.
+local function take_common()
+    local shared, passed, members = call('ZCOUNT', q, COMMON_PRIORITY, COMMON_PRIORITY), 0, {}
     while passed < LOOK_MAX do
         local size = math.min(math.max(limit - #ids + 1, LOOK_STEP), LOOK_MAX - passed)
-        local entries = call('LRANGE', r, passed, passed + size - 1)
+        local entries, is_of_q
+        if shared > 0 then
+            entries, is_of_q = merged(r, q, passed, #members, size)
+        else
+            entries = call('LRANGE', r, passed, passed + size - 1)
+        end
         local taken = take(r, ids_in(entries), entries)
-        passed = passed + taken
+        for i = 1, taken do
+            if is_of_q and is_of_q[i] then
+                members[#members + 1] = entries[i]
+            else
+                passed = passed + 1
+            end
+        end
         if taken < size then
             break
         end
     end
-    return passed
+    return passed, members, passed == call('LLEN', r) and #members == shared
 end
 
 local removals, cut, all = {}, 0, nil
 if state == READY then
     removals[1], all = take_set(q, '-inf', '(' .. COMMON_PRIORITY, true)
     if all then
-        cut = take_list()
-        all = cut == call('LLEN', r)
+        cut, removals[2], all = take_common()
     end
     if all then
-        removals[2], all = take_set(q, '(' .. COMMON_PRIORITY, '+inf', true)
+        removals[3], all = take_set(q, '(' .. COMMON_PRIORITY, '+inf', true)
     end
 else
     local from, to = '-inf', '+inf'
@@ -122,7 +133,10 @@ end
 
 -- With its last jobs the topic goes, unless a place names others: these are left to the scan.
 local place = ({[DELAYED] = d, [READY] = q, [RESERVED] = v, [DEAD] = x})[state]
-local removed = #(removals[1] or {}) + #(removals[2] or {})
+local removed = 0
+for _, members in pairs(removals) do
+    removed = removed + #members
+end
 local is_last = #ids > 0 and call('HLEN', j) == #ids
 if is_last then
     local is_emptied = removed > 0 and call('ZCARD', place) == removed

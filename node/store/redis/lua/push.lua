@@ -10,7 +10,7 @@
 --        there), its number in the ledger; and behind it, where one of them is limited, as '>I4I6' how
 --        many jobs the topic may have and how many bytes of bodies (0: any number); then the first and
 --        the last byte of its entry in u. For a job that has rules also those, packed as in a value,
---        with the ttl where `expires` stands.
+--        with the ttl where `expires` stands; and its EXTRA, with any key where it is BY_ID.
 -- answer code, now, wait, due, 1: one with this id lived[, id when it was made here]
 -- USES   now epoch ring
 --
@@ -66,14 +66,16 @@ if delay > DELAY_MAX then
     -- HERE refuse
     return {code, now, -1}
 end
-local e, q, rank, expires_at -- e where it expires; q and rank where it is not of the common priority
+local e, q, rank, expires_at -- e where it expires; q and rank where it is not served from r
+local by_id -- does it keep its key?
 if rules then
     local bucket, ttl = sub(j, 1, -#topic - 3), parse('>I6', rules, 17)
     rank = parse('>I4', rules)
-    q = rank ~= COMMON_PRIORITY and bucket .. 'q:' .. topic
+    by_id = #rules > 22 and byte(rules, 25) >= 128
+    q = (rank ~= COMMON_PRIORITY or by_id) and bucket .. 'q:' .. topic
     if ttl > 0 then
         expires_at = ttl + (mode >= TTL_FROM_DUE and delay > 0 and at or start)
-        rules = sub(rules, 1, 16) .. pack('>I6', expires_at)
+        rules = sub(rules, 1, 16) .. pack('>I6', expires_at) .. sub(rules, 23)
         if expires_at <= at then
             local code = OUT_OF_RANGE
             -- HERE refuse
@@ -161,7 +163,7 @@ end
 local leftovers, clearing
 if old then
     leftovers = {}
-    -- HERE priority expires beside place_of owns
+    -- HERE rank_of expires beside place_of owns
     local o = sub(beside(j, topic, 'o'), 1, -#topic - 2)
     local place, member = place_of(j, topic, id, old)
     if place and not (place == d and at > now) then
@@ -186,6 +188,7 @@ if old then
 end
 
 local state, stamp, wait = READY, 0, -1
+local number_by_id = made
 if at > now then
     -- HERE event
     state = DELAYED
@@ -195,6 +198,8 @@ if at > now then
     end
     if made then
         call('SET', n, format('%d', made))
+    elseif by_id then
+        number_by_id = call('INCR', n)
     end
     if clearing then
         clearing.run(r, clearing)
@@ -220,7 +225,9 @@ else
         call('SET', n, format('%d', stamp))
     else
         stamp = call('INCR', n)
+        number_by_id = stamp
     end
+    stamp = by_id and number_by_id or stamp
     if e then
         call('ZADD', e, format('%d', expires_at), id)
     end
@@ -237,7 +244,10 @@ end
 
 local flags = (is_big and 8 or 0) + (rules and 64 or 0)
 local value = pack('>BI2I4I6I6I5', state + flags, 0, ttr, at, stamp, delay + mark)
-if rules then
+if rules and #rules > 22 then
+    local key = by_id and MIDDLE + number_by_id or 0
+    value = value .. sub(rules, 1, 24) .. pack('>I6I6', key, now) .. sub(rules, 37)
+elseif rules then
     value = value .. rules
 end
 if is_big then

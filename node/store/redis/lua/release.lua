@@ -5,7 +5,7 @@
 -- ARGV   topic, then for each job: id, and packed as '>I6I5' stamp, delay ms + 1 (0: what the job's
 --        backoff says)
 -- answer OK, now, wait, then for each job: code, due (0: it died), tries, why it died (0: it did not)
--- USES   now check_lease owns confirmed moved due_at expires used_up rest beside wake become_ready event
+-- USES   now check_lease owns confirmed raised moved due_at expires used_up rest beside wake become_ready event
 --
 -- A job is due anew, after the delay; the delay it was pushed with stays in its header. It has no
 -- owner any more. A consumer that releases a job had it: that is a try, perhaps the last. They are
@@ -35,6 +35,7 @@ for i = 1, #ids do
         if byte(value) % 64 < 32 then
             value = confirmed(value)
         end
+        value = raised(value, RELEASES)
         tries = parse('>I2', value, 2)
         if delay < 0 then
             delay = rest(value)

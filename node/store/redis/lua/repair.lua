@@ -5,7 +5,7 @@
 --        leader's token
 -- answer code, now, wait; where it is FENCED, the token seen; else number of the damage (0: it was
 --        sound, and nothing was done)
--- USES   now fenced beside priority expires moved wake event index_from rules_are_ours is_ours damage
+-- USES   now fenced beside rank_of key_for expires moved wake event index_from rules_are_ours is_ours damage
 --
 -- The header is believed before the places (doc/store.md, Repair). The script reads all, judges
 -- what is wrong and what the job has to be and where, and then makes every place say so. Of
@@ -104,10 +104,10 @@ local place = state and PLACES[state] -- where it has to be; nil for a ready one
 local function is_in_its_place()
     if place then
         return scores[place] ~= nil
-    elseif priority(value) == COMMON_PRIORITY then
+    elseif not rank_of(value) then
         return is_in_list()
     end
-    return ranked[entry] == priority(value)
+    return ranked[entry] == rank_of(value)
 end
 
 -- A ready entry needs a number of the counter's: `becomes` is finished when the number is
@@ -140,7 +140,7 @@ end
 if is_mine and final ~= DEAD and expires(value) > 0 then
     wanted.e = expires(value)
 end
-local keeps = final == READY and not becomes_ready and entry
+local keeps = final == READY and (becomes_ready and key_for(value, '') .. id or entry) -- of its entries in q
 
 local wrong = {}
 for letter in string.gmatch('dvxe', '.') do
@@ -152,7 +152,7 @@ for letter in string.gmatch('dvxe', '.') do
 end
 local unranked = {}
 for member in pairs(ranked) do
-    if member ~= keeps or priority(value) == COMMON_PRIORITY then
+    if member ~= keeps or not rank_of(value) then
         unranked[#unranked + 1] = member
         is_damaged(value and TWO_PLACES or NO_JOB)
     end
@@ -168,9 +168,9 @@ end
 -- ---- mend ----
 
 local owner = value and not is_mine and call('HGET', o, id)
-local rank = is_mine and priority(value)
+local rank = is_mine and rank_of(value)
 if becomes_ready then
-    local count = rank == COMMON_PRIORITY and call('LLEN', key.r) or call('ZCARD', key.q)
+    local count = rank and call('ZCARD', key.q) or call('LLEN', key.r)
     if count == 0 then
         wake(j, topic)
     end
@@ -180,11 +180,12 @@ local number = becomes_ready and pack('>I6', MIDDLE + call('INCR', n))
 local wait = event(t, topic, now) -- a mended job may be due, or may have stood in the way
 
 if becomes_ready then
+    number = key_for(value, number)
     becomes = moved(value, READY, number)
-    if rank == COMMON_PRIORITY then
-        call('RPUSH', key.r, number .. id)
-    else
+    if rank then
         call('ZADD', key.q, format('%d', rank), number .. id)
+    else
+        call('RPUSH', key.r, number .. id)
     end
 end
 for _, letter in ipairs(wrong) do

@@ -3,9 +3,9 @@
 -- KEYS   j r v n q
 -- ARGV   topic, then for each lease: id, stamp (6 bytes)
 -- answer code, now, wait (always -1), number of leases that were not valid any more
--- USES   now moved check_lease wake priority
+-- USES   now moved check_lease wake rank_of key_for
 --
--- Of each priority, the first lease of the call ends up first. A confirmed job stays where it
+-- Of each priority, the first lease of the call ends up first; but jobs BY_ID where they always are. A confirmed job stays where it
 -- is: a consumer that left before the end of its reply, but touched a job, has that job.
 
 local j, r, v, n, q = unpack(KEYS)
@@ -19,12 +19,12 @@ for i = 1, #ids do
     if check_lease(values[i], ARGV[2 * i + 1]) ~= OK then
         stale = stale + 1
     elseif byte(values[i]) % 64 < 32 then
-        local rank = priority(values[i])
+        local rank = rank_of(values[i]) or false
         gone[#gone + 1] = ids[i]
         jobs[#jobs + 1] = values[i]
         ranks[#ranks + 1] = rank
-        is_common = is_common or rank == COMMON_PRIORITY
-        is_ranked = is_ranked or rank ~= COMMON_PRIORITY
+        is_common = is_common or not rank
+        is_ranked = is_ranked or rank ~= false
     end
 end
 if #gone == 0 then
@@ -41,14 +41,14 @@ local last = call('INCRBY', n, #gone)
 local ready, entries, ranked = {}, {}, {}
 
 for i = #gone, 1, -1 do
-    local key = pack('>I6', MIDDLE - (last - i + 1))
+    local key = key_for(jobs[i], pack('>I6', MIDDLE - (last - i + 1)))
     ready[#ready + 1] = gone[i]
     ready[#ready + 1] = moved(jobs[i], READY, key)
-    if ranks[i] == COMMON_PRIORITY then
-        entries[#entries + 1] = key .. gone[i]
-    else
+    if ranks[i] then
         ranked[#ranked + 1] = format('%d', ranks[i])
         ranked[#ranked + 1] = key .. gone[i]
+    else
+        entries[#entries + 1] = key .. gone[i]
     end
 end
 if is_common then

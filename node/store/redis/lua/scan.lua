@@ -78,7 +78,7 @@ end
 local made
 local function rare()
     if not made then
-        -- HERE due_at expires used_up rest priority misplaced owns history setting
+        -- HERE due_at expires used_up rest rank_of raised behind_rules misplaced owns history setting
         -- HERE rules_are_ours settings_are_ours plan plan_deaths carry_more
         made = {misplaced = misplaced, write_history = write_history, settings = plan_settings,
             line = plan_line, expired = plan_expired, without_gone = plan_without_gone,
@@ -122,7 +122,7 @@ local function due_in(plan, place, state)
         local value = values[i]
         local first, least = value and byte(value) or 0, 24
         if first >= 64 and first % 128 >= 64 then
-            has_rules, least = true, 46
+            has_rules, least = true, (byte(value, 31) or 0) >= 128 and 70 or 46
         end
         if first % 8 ~= state or #value < least then
             plan.wrong = plan.wrong or rare().misplaced(place, plan.j, ids[i], value, state)
@@ -162,8 +162,11 @@ local function plan_timed_out(plan)
     local ids, values = due_in(plan, plan.v, RESERVED)
     plan.timed_out = #ids
     for i = 1, plan.wrong and 0 or #ids do
-        local id, value = ids[i], values[i]
-        if byte(value) % 128 < 64 or not rare().end_or_rest(plan, id, value) then
+        local id, value, is_over = ids[i], values[i], false
+        if byte(value) % 128 >= 64 then
+            is_over, value = rare().end_or_rest(plan, id, value)
+        end
+        if not is_over then
             add_ready(plan.batch, id, value)
             if plan.settings and plan.settings.has_history then
                 rare().line(plan, TIMED_OUT, 0, parse('>I6', value, 8), id, value)

@@ -48,14 +48,21 @@ enum {
 static void add_rules(struct script_call *call, const struct op *op)
 {
     struct job_rules rules = op->in.push.rules;
-    char *at;
+    const char *at;
 
     rules.expires_ms = op->in.push.ttl_ms; /* the script adds its clock */
-    if (rules_are_default(&rules))
+    if (rules_are_default(&rules) && !push_has_extra(op))
         return;
-    at = call_pack_room(call, RULES_BYTES);
-    rules_pack(&rules, at);
-    call_add(call, at, RULES_BYTES);
+    at = call_pack_begin(call);
+    rules_pack(&rules, call_pack_room(call, RULES_BYTES));
+    if (push_has_extra(op)) {
+        struct job_extra extra = {.by_id = op->in.push.by_id,
+                                  .attributes = op->in.push.attributes};
+
+        call->room[call->used - RULES_BYTES + RULES_KIND_AT] |= RULES_EXTRA;
+        extra_pack(&extra, call_pack_room(call, EXTRA_BYTES + extra.attributes.len));
+    }
+    call_pack_end(call, at);
 }
 
 /* Offsets of the first and the last byte in the ring of `count` pushes' entries. */
@@ -660,7 +667,7 @@ size_t script_bytes(const struct op *op)
     size_t bytes = op->topic.len + op->id.len;
 
     if (op->verb == OP_PUSH)
-        bytes += op->in.push.body.len;
+        bytes += op->in.push.body.len + op->in.push.attributes.len;
     else if (op_has(op->verb, TRAIT_OF_LEASES))
         bytes += (size_t)op->in.leases.count * 32;
     else if (op->verb == OP_RECORD)

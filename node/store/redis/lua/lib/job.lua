@@ -1,20 +1,58 @@
 -- A job's value, read and changed. Its layout is in common.lua.
 
+-- PART behind_rules
+-- Where the holder begins in a value, or else the body: behind header, rules and EXTRA.
+local function behind_rules(value)
+    if byte(value) % 128 < 64 then
+        return 25
+    end
+    return byte(value, 31) >= 128 and 47 + parse('>I2', value, 47) or 47
+end
+
 -- PART body_from
--- Where the body begins in a value: behind header, rules and holder.
+-- Where the body begins in a value: behind header, rules, EXTRA and holder.
 local function body_from(value)
-    local first = byte(value)
-    local from = first % 128 >= 64 and 47 or 25
+    local first, from = byte(value), 25
+    if first % 128 >= 64 then
+        -- HERE behind_rules
+        from = behind_rules(value)
+    end
     if first >= 128 then
         from = from + 1 + (byte(value, from) or 0)
     end
     return from
 end
 
--- PART priority
--- The job's priority: COMMON_PRIORITY is served from r, any other from q.
-local function priority(value)
-    return byte(value) % 128 >= 64 and parse('>I4', value, 25) or COMMON_PRIORITY
+-- PART rank_of
+-- The job's score in q, its priority; nil where it is served from r: of the common priority, and not
+-- BY_ID.
+local function rank_of(value)
+    if byte(value) % 128 < 64 then
+        return nil
+    end
+    local rank = parse('>I4', value, 25)
+    local is_by_id = byte(value, 31) >= 128 and byte(value, 49) >= 128
+    return (rank ~= COMMON_PRIORITY or is_by_id) and rank or nil
+end
+
+-- PART key_for
+-- The key of a job that becomes ready: its own, where it is BY_ID; else this one.
+local function key_for(value, key)
+    if byte(value) % 128 >= 64 and byte(value, 31) >= 128 and byte(value, 49) >= 128 then
+        return sub(value, 49, 54)
+    end
+    return key
+end
+
+-- PART raised
+-- The value with one more of what its EXTRA counts at this byte; without an EXTRA, as it is.
+local RESERVES, TIMEOUTS, RELEASES, BURIES, KICKS = 61, 63, 65, 67, 69
+local function raised(value, counter)
+    if byte(value) % 128 < 64 or byte(value, 31) < 128 then
+        return value
+    end
+    local count = math.min(parse('>I2', value, counter) + 1, 65535) -- EXTRA_COUNT_MAX
+    return sub(value, 1, counter - 1) .. pack('>I2', count) .. sub(value, counter + 2)
 end
 
 -- PART expires
@@ -36,10 +74,15 @@ local function is_ours(value)
         return false
     end
     if first % 128 >= 64 then
-        if #value < 46 or not rules_are_ours(value, 29) then
+        local kind = byte(value, 31) or 0
+        if #value < 46 or not rules_are_ours(sub(value, 29, 30) .. char(kind % 128) .. sub(value, 32, 40), 1) then
             return false
         end
-        from = 47
+        local extra = kind >= 128 and (#value >= 70 and parse('>I2', value, 47) or 0)
+        if extra and (extra < 24 or extra > 4120) then -- EXTRA_BYTES, EXTRA_BYTES_MAX
+            return false
+        end
+        from = 47 + (extra or 0)
     end
     local holder = first < 128 and -1 or byte(value, from) or 97 -- JOB_HOLDER_MAX + 1
     return holder <= 96 and #value >= from + holder
@@ -75,6 +118,10 @@ end
 -- after a touch.
 local function confirmed(value)
     local tries = math.min(parse('>I2', value, 2) + 1, 65535)
+    if byte(value) % 128 >= 64 then
+        -- HERE raised
+        value = raised(value, RESERVES)
+    end
     return pack('>BI2', byte(value) + 32, tries) .. sub(value, 4)
 end
 
@@ -83,10 +130,14 @@ end
 -- the consumer's name (nil or '': not known) in place of the last holder's.
 local function delivered_to(value, holder)
     local first, tries = byte(value), math.min(parse('>I2', value, 2) + 1, 65535)
+    local from = 25
+    if first % 128 >= 64 then
+        -- HERE raised behind_rules
+        value, from = raised(value, RESERVES), behind_rules(value)
+    end
     if first < 128 and not holder then
         return pack('>BI2', first + 32, tries) .. sub(value, 4)
     end
-    local from = first % 128 >= 64 and 47 or 25
     local body = first >= 128 and from + 1 + byte(value, from) or from
     if holder and holder ~= '' then
         return pack('>BI2', first % 128 + 160, tries) .. sub(value, 4, from - 1)
@@ -114,6 +165,7 @@ local function rest(value)
         return 0
     end
     local kind, jitter, base, cap = parse('>BBI4I4', value, 31)
+    kind = kind % 128
     if kind == 0 then
         return 0
     end

@@ -16,13 +16,13 @@ end
 
 -- PART place_of
 -- The sorted set that has the job, and its member there. Nothing for a job in r: its entry
--- stays, as a tombstone. `key` is any key of the topic.   (needs priority beside)
+-- stays, as a tombstone. `key` is any key of the topic.   (needs rank_of beside)
 local function place_of(key, topic, id, value)
     local state = byte(value) % 8
     if state ~= READY then
         local letter = ({[DELAYED] = 'd', [RESERVED] = 'v', [DEAD] = 'x'})[state]
         return beside(key, topic, letter), id
-    elseif priority(value) ~= COMMON_PRIORITY then
+    elseif rank_of(value) then
         return beside(key, topic, 'q'), sub(value, 14, 19) .. id
     end
 end
@@ -76,13 +76,38 @@ local function index_from(r, key)
     return low, found
 end
 
+-- PART merged
+-- Entries of the common priority where q has some, too, of jobs BY_ID: those of r from an index on, and
+-- those of q from a number among them on, by their keys, at most `size`; and for each whether it is of q.
+local function merged(r, q, index, number, size)
+    local function key_in(entry)
+        return entry and (#entry >= 6 and parse('>I6', entry) or 0) or math.huge
+    end
+    local listed = call('LRANGE', r, index, index + size - 1)
+    local ranked = call('ZRANGEBYSCORE', q, COMMON_PRIORITY, COMMON_PRIORITY, 'LIMIT', number, size)
+    local entries, is_of_q, at, of_q = {}, {}, 1, 1
+    local key, key_of_q = key_in(listed[1]), key_in(ranked[1])
+    for i = 1, math.min(size, #listed + #ranked) do
+        is_of_q[i] = key_of_q < key
+        if is_of_q[i] then
+            entries[i], of_q = ranked[of_q], of_q + 1
+            key_of_q = key_in(ranked[of_q])
+        else
+            entries[i], at = listed[at], at + 1
+            key = key_in(listed[at])
+        end
+    end
+    return entries, is_of_q
+end
+
 -- PART misplaced
 -- What is wrong with a job that `place`, for jobs of this state, names; nil: nothing.
 local function misplaced(place, j, id, value, state)
     local what
     if not value then
         what = 'missing'
-    elseif #value < 24 or byte(value) % 128 >= 64 and #value < 46 then
+    elseif #value < 24
+        or byte(value) % 128 >= 64 and (#value < 46 or byte(value, 31) >= 128 and #value < 70) then
         what = 'not one of ours'
     elseif byte(value) % 8 ~= state then
         what = 'in another state'

@@ -52,16 +52,27 @@ local function pop_jobs(keys, topic, count, id_only, may_bring, room)
         if call('EXISTS', q) == 1 then
             local common = '(' .. COMMON_PRIORITY
             local stages, passed = {{'-inf', common}, {}, {common, '+inf'}}, 0
-            -- Some entries, and whether they are of q; none at the end of the line.
+            local has_both -- are there entries of the common priority in q, too? nil: not known yet
+            -- Some entries, and whether they are of q: all of them, or for each; none at the end of
+            -- the line.
             members = {}
             next_of_line = function(size)
                 while stages[1] do
                     local from, to = unpack(stages[1])
-                    local entries = from
-                        and call('ZRANGEBYSCORE', q, from, to, 'LIMIT', #members - passed, size)
-                        or call('LRANGE', r, seen - #members, seen - #members + size - 1)
+                    local entries, is_of_q = nil, from ~= nil
+                    if not from and has_both == nil then
+                        has_both = call('ZCOUNT', q, COMMON_PRIORITY, COMMON_PRIORITY) > 0
+                    end
+                    if from then
+                        entries = call('ZRANGEBYSCORE', q, from, to, 'LIMIT', #members - passed, size)
+                    elseif has_both then
+                        -- HERE merged
+                        entries, is_of_q = merged(r, q, seen - #members, #members - passed, size)
+                    else
+                        entries = call('LRANGE', r, seen - #members, seen - #members + size - 1)
+                    end
                     if #entries > 0 then
-                        return entries, from ~= nil
+                        return entries, is_of_q
                     end
                     table.remove(stages, 1)
                     passed = #members
@@ -125,7 +136,7 @@ local function pop_jobs(keys, topic, count, id_only, may_bring, room)
                 end
             end
             seen = seen + 1
-            if is_q then
+            if is_q and (is_q == true or is_q[i]) then
                 members[#members + 1] = entries[i]
             end
         end

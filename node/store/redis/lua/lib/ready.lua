@@ -20,24 +20,26 @@ end
 
 -- PART make_ready
 -- One job becomes ready: first the wake-up, which must stand before the first write, then its
--- entry.   (needs priority wake)
+-- entry, by its own key or the one that was drawn. Answers the key.   (needs rank_of key_for wake)
 --
 -- A script that turns r, or q, from empty to not empty publishes the topic: waiting nodes have
 -- seen both empty.
 local function before_ready(r, q, topic, value)
-    local count = priority(value) == COMMON_PRIORITY and call('LLEN', r) or call('ZCARD', q)
+    local count = rank_of(value) and call('ZCARD', q) or call('LLEN', r)
     if count == 0 then
         wake(r, topic)
     end
 end
 
 local function make_ready(r, q, id, value, key)
-    local rank = priority(value)
-    if rank == COMMON_PRIORITY then
-        call('RPUSH', r, key .. id)
-    else
+    local rank = rank_of(value)
+    key = key_for(value, key)
+    if rank then
         call('ZADD', q, format('%d', rank), key .. id)
+    else
+        call('RPUSH', r, key .. id)
     end
+    return key
 end
 
 -- PART become_ready
@@ -52,8 +54,9 @@ local function add_ready(batch, id, value)
     local at = #batch.ids + 1
     batch.ids[at], batch.values[at] = id, value
     if byte(value) % 128 >= 64 then
-        local rank = parse('>I4', value, 25)
-        if rank ~= COMMON_PRIORITY then
+        -- HERE rank_of
+        local rank = rank_of(value)
+        if rank then
             batch.ranks = batch.ranks or {}
             batch.ranks[at], batch.ranked = rank, batch.ranked + 1
         end
@@ -74,6 +77,8 @@ local function put_ready(batch, r, q, number, values)
     for i = 1, #ids do
         local id, key, rank = ids[i], pack('>I6', MIDDLE + number + i), ranks and ranks[i]
         if rank then
+            -- HERE key_for
+            key = key_for(olds[i], key)
             ranked[#ranked + 1] = format('%d', rank)
             ranked[#ranked + 1] = key .. id
         else

@@ -5,7 +5,7 @@
 -- its settings say, and (in plan.more) what only some topics have: jobs that die, rest or go. A
 -- plan has topic, j; left: how many more jobs may move; wrong: why none will. (All fields are
 -- there from the beginning: adding one costs as much as a call.)   (needs setting history and of
--- scan.lua: node DUE TIMED_OUT DIED)
+-- scan.lua: node DUE TIMED_OUT DIED behind_rules)
 local FOREVER = 281474976710655
 
 local function plan_event(plan, at)
@@ -64,7 +64,7 @@ local function plan_line(plan, event, death, at, id, value)
     end
     local lines, client = more_of(plan).lines, ''
     if byte(value) >= 128 and event ~= DUE then
-        local from = byte(value) % 128 >= 64 and 47 or 25
+        local from = behind_rules(value)
         client = sub(value, from + 1, from + math.min(byte(value, from) or 0, HOLDER_MAX))
     end
     lines[#lines + 1] = history_line(event, death, at, parse('>I2', value, 2), plan.topic, id,
@@ -74,7 +74,7 @@ end
 -- PART plan_deaths
 -- The part of a scan's plan that is about the end of jobs: those that expire, those whose tries are
 -- used up, and the dead ones beyond their topic's limits.   (needs plan moved due_at expires used_up
--- rest priority misplaced owns)
+-- rest rank_of raised behind_rules misplaced owns)
 local function plan_death(plan, id, value, reason)
     local more = more_of(plan)
     more.dying[#more.dying + 1] = id
@@ -95,7 +95,7 @@ local function plan_leaving(more, id, value, state)
         more.undelayed[#more.undelayed + 1] = id
     elseif state == RESERVED then
         more.unreserved[#more.unreserved + 1] = id
-    elseif priority(value) ~= COMMON_PRIORITY then
+    elseif rank_of(value) then
         more.unranked[#more.unranked + 1] = sub(value, 14, 19) .. id
     else
         more.leaves_tombstones = true
@@ -126,19 +126,21 @@ local function plan_expired(plan, e)
     plan_event(plan, tonumber(call('ZRANGE', e, #ids, #ids, 'WITHSCORES')[2]) or math.huge)
 end
 
--- A reservation of a job with rules that ran out. An unconfirmed one has used no try. Answers
--- whether the job dies or rests; else it becomes ready.
+-- A reservation of a job with rules that ran out. An unconfirmed one has used no try, and counts as no
+-- timeout. Answers whether the job dies or rests; else it becomes ready, with the value that comes second.
 local function plan_end_or_rest(plan, id, value)
     if byte(value) % 64 < 32 then
-        return false
-    elseif used_up(value) then
+        return false, value
+    end
+    value = raised(value, TIMEOUTS)
+    if used_up(value) then
         plan_death(plan, id, value, TRIES)
         plan.more.tries_died = plan.more.tries_died + 1
         return true
     end
     local rest_ms = rest(value)
     if rest_ms == 0 then
-        return false
+        return false, value
     end
     local more, due = more_of(plan), start + rest_ms
     more.resting[#more.resting + 1] = format('%d', due)
