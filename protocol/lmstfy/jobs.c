@@ -334,7 +334,8 @@ static unsigned wanted(const struct exchange *x)
 static void add_popped(struct exchange *x, const struct pop *pop, struct buf *json)
 {
     for (unsigned i = 0; i < pop->job_count; i++) {
-        json_next(json);
+        if (json->len)
+            json_next(json);
         lmstfy_tell_job(x, json, pop->topic, &pop->jobs[i], pop->now_ms, true);
     }
 }

@@ -1,0 +1,114 @@
+#include "base/tests/unit.h"
+
+#include "protocol/lmstfy/tests/fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol/lmstfy/lmstfy.h"
+
+int lmstfy_up(void **state)
+{
+    if (fixture_up(state))
+        return -1;
+    ((struct fixture *)*state)->app = lmstfy_app;
+    return 0;
+}
+
+static void send_call(struct client *c, const char *line, const char *headers, const char *body)
+{
+    struct buf text = BUF_INIT;
+
+    buf_printf(&text, "%s HTTP/1.1\r\nHost: h\r\n%s", line, headers);
+    if (body)
+        buf_printf(&text, "Content-Length: %zu\r\n", strlen(body));
+    buf_printf(&text, "\r\n%s", body ? body : "");
+    say_bytes(c, buf_bytes(&text));
+    buf_fini(&text);
+}
+
+const char *call_with(struct fixture *f, const char *line, const char *headers,
+                      const char *body)
+{
+    struct client c = connect_client(f);
+    struct buf with = BUF_INIT;
+    const char *reply;
+
+    buf_printf(&with, "Connection: close\r\n%s", headers);
+    send_call(&c, line, buf_text(&with), body);
+    buf_fini(&with);
+    reply = receive_all(&c);
+    leave(&c);
+    return reply;
+}
+
+const char *call(struct fixture *f, const char *line, const char *body)
+{
+    return call_with(f, line, "", body);
+}
+
+const char *call_on(struct client *c, const char *line, const char *body)
+{
+    send_call(c, line, "", body);
+    return receive(c);
+}
+
+static const char *json_of(const char *reply)
+{
+    const char *end = strstr(reply, "\r\n\r\n");
+
+    assert_non_null(end);
+    return end + 4;
+}
+
+static void assert_code(const char *reply, int code)
+{
+    char start[32];
+
+    snprintf(start, sizeof(start), "HTTP/1.1 %d ", code);
+    assert_starts(reply, start);
+    assert_has(reply, "\r\nX-Request-Id: ");
+}
+
+void assert_reply(const char *reply, int code, const char *json)
+{
+    assert_code(reply, code);
+    assert_has(reply, "\r\nContent-Type: application/json");
+    assert_string_equal(json_of(reply), json);
+}
+
+void assert_nothing(const char *reply)
+{
+    assert_code(reply, 204);
+    assert_string_equal(json_of(reply), "");
+}
+
+const char *member_of(const char *reply, const char *name)
+{
+    static char value[512];
+    char key[64];
+    const char *at;
+    size_t len;
+
+    snprintf(key, sizeof(key), "\"%s\":", name);
+    assert_has(json_of(reply), key);
+    at = strstr(json_of(reply), key) + strlen(key);
+    at += *at == '"';
+    len = strcspn(at, "\",}]");
+    assert_true(len < sizeof(value));
+    memcpy(value, at, len);
+    value[len] = '\0';
+    return value;
+}
+
+const char *publish(struct fixture *f, const char *path)
+{
+    char line[256];
+    const char *reply;
+
+    snprintf(line, sizeof(line), "PUT %s", path);
+    reply = call(f, line, "body");
+    assert_code(reply, 201);
+    return member_of(reply, "job_id");
+}
