@@ -49,3 +49,31 @@ enum http_error http_error_of(enum status status)
     assert(status != STATUS_OK && status < STATUS_COUNT);
     return errors[status] ? errors[status] : HTTP_ERROR_STORE_ERROR;
 }
+
+bool http_error_is_of_jobs(enum http_error error)
+{
+    switch (error) {
+    case HTTP_ERROR_BAD_TOPIC:
+    case HTTP_ERROR_BAD_ID:
+    case HTTP_ERROR_OUT_OF_RANGE:
+    case HTTP_ERROR_NOT_FOUND:
+    case HTTP_ERROR_DUPLICATE:
+    case HTTP_ERROR_NOT_RESERVED:
+    case HTTP_ERROR_NOT_OWNER:
+    case HTTP_ERROR_WRONG_STATE:
+    case HTTP_ERROR_JOB_TOO_LARGE:
+    case HTTP_ERROR_TOPIC_FULL:
+    case HTTP_ERROR_TOPIC_FULL_BYTES:
+    case HTTP_ERROR_STORE_ERROR:
+    case HTTP_ERROR_UNAVAILABLE:
+    case HTTP_ERROR_TOO_MANY:
+    case HTTP_ERROR_WAITERS:
+    case HTTP_ERROR_POPS:
+    case HTTP_ERROR_SWEEPS:
+    case HTTP_ERROR_UNKNOWN:
+    case HTTP_ERROR_NOT_REPLICATED:
+        return true;
+    default:
+        return false;
+    }
+}

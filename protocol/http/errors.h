@@ -96,6 +96,11 @@ const struct http_error_row *http_error_row(enum http_error error);
 /* The error of an operation that did not end OK. */
 enum http_error http_error_of(enum status status);
 
+/* Is it about jobs, or about the store that has them? Dialects whose originals catch such
+ * failures answer them with a status code of their own. What the server refuses before (a
+ * malformed request, an identity, a limit) is not. */
+bool http_error_is_of_jobs(enum http_error error);
+
 #define HTTP_ERROR_NO_COUNT (-1)
 
 #endif

@@ -10,37 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void send_request(struct client *c, const char *method, const char *path,
-                         const char *body, const char *more_headers)
-{
-    struct buf text = BUF_INIT;
-
-    buf_printf(&text, "%s %s HTTP/1.1\r\nHost: h\r\n%s", method, path, more_headers);
-    if (body)
-        buf_printf(&text, "Content-Length: %zu\r\n\r\n", strlen(body));
-    else
-        buf_add_text(&text, "\r\n");
-    buf_add_text(&text, body ? body : "");
-    say_bytes(c, buf_bytes(&text));
-    buf_fini(&text);
-}
-
-void send_call(struct client *c, const char *method, const char *path, const char *body)
-{
-    send_request(c, method, path, body, "");
-}
-
-const char *call(struct fixture *f, const char *method, const char *path, const char *body)
-{
-    struct client c = connect_client(f);
-    const char *reply;
-
-    send_request(&c, method, path, body, "Connection: close\r\n");
-    reply = receive_all(&c);
-    leave(&c);
-    return reply;
-}
-
 /* Work in several operations rests so long between two of them, at most. */
 #define BETWEEN_OPS_MS 100
 
@@ -59,28 +28,6 @@ void call_and_break_off(struct fixture *f, const char *method, const char *path,
     AWAIT(f, memory_store_in_flight(f->ms) == 0);
     AWAIT(f, http_port(f->http)->stats.connections == 0);
     fixture_pass(f, 2 * BETWEEN_OPS_MS);
-}
-
-const char *json_of(const char *reply)
-{
-    const char *end = strstr(reply, "\r\n\r\n");
-
-    assert_non_null(end);
-    return end + 4;
-}
-
-static void assert_code(const char *reply, int code)
-{
-    char start[32];
-
-    snprintf(start, sizeof(start), "HTTP/1.1 %d ", code);
-    assert_starts(reply, start);
-}
-
-void assert_reply(const char *reply, int code, const char *json)
-{
-    assert_code(reply, code);
-    assert_string_equal(json_of(reply), json);
 }
 
 void assert_error(const char *reply, int code, const char *word)

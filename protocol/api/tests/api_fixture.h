@@ -1,4 +1,4 @@
-/* What the tests of the API have in common: requests with bodies, replies taken apart, on the
+/* What the tests of the API have in common: replies taken apart, on the
  * server of server_fixture.h.
  * Include after cmocka's headers. */
 #ifndef DUEQ_PROTOCOL_API_TESTS_API_FIXTURE_H
@@ -6,22 +6,10 @@
 
 #include "protocol/http/tests/server_fixture.h"
 
-/* A request on a connection that goes on. `body` may be NULL. */
-void send_call(struct client *c, const char *method, const char *path, const char *body);
-
-/* A request on a connection of its own, and its reply, borrowed until the next one. */
-const char *call(struct fixture *f, const char *method, const char *path, const char *body);
-
 /* A request whose client breaks off, which is noticed, while the store has its first operation,
  * of this verb; until that, and all that follows, is done, also what would follow a rest. */
 void call_and_break_off(struct fixture *f, const char *method, const char *path,
                         const char *body, enum op_verb verb);
-
-/* The JSON of a reply. */
-const char *json_of(const char *reply);
-
-/* Exactly this code, and exactly this JSON. */
-void assert_reply(const char *reply, int code, const char *json);
 
 /* This code, and this word for it. */
 void assert_error(const char *reply, int code, const char *word);

@@ -8,6 +8,7 @@
 #include "protocol/access/role.h"
 #include "protocol/http/tests/server_fixture.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +56,8 @@ static void on_identities(void *arg)
     port_recheck(http_port(f->http));
 }
 
-int fixture_up_with(void **state, const struct stand_in *stand_ins, unsigned count)
+static struct fixture *up(const struct http_app *app, void *arg,
+                          const struct stand_in *stand_ins, unsigned count)
 {
     static const struct queue_options queue_options = {.body_max_bytes = JOB_BODY_MAX,
                                                        .waiting_max = 1000,
@@ -99,12 +101,26 @@ int fixture_up_with(void **state, const struct stand_in *stand_ins, unsigned cou
                  .arg = f},
         .start_mono_ms = timers_now(&f->loop->timers),
     };
-    choose_app(f, stand_ins, count);
-    f->http = http_new(&f->app, &f->api, &f->options, f->loop, f->queue,
+    if (app)
+        f->app = *app;
+    else
+        choose_app(f, stand_ins, count);
+    f->http = http_new(&f->app, app ? arg : &f->api, &f->options, f->loop, f->queue,
                        listen_on_loopback(&f->port));
     f->tls = serve_as_asked(http_port(f->http), f->loop);
     fixture_turn(f); /* the store is up */
-    *state = f;
+    return f;
+}
+
+int fixture_up_with(void **state, const struct stand_in *stand_ins, unsigned count)
+{
+    *state = up(NULL, NULL, stand_ins, count);
+    return 0;
+}
+
+int fixture_up_app(void **state, const struct http_app *app, void *arg)
+{
+    *state = up(app, arg, NULL, 0);
     return 0;
 }
 
@@ -226,6 +242,61 @@ const char *ask(struct fixture *f, const char *text)
     reply = receive_all(&c);
     leave(&c);
     return reply;
+}
+
+/* ---- requests with bodies, and the bodies of replies ---- */
+
+static void send_request(struct client *c, const char *method, const char *path,
+                         const char *body, const char *more_headers)
+{
+    struct buf text = BUF_INIT;
+
+    buf_printf(&text, "%s %s HTTP/1.1\r\nHost: h\r\n%s", method, path, more_headers);
+    if (body)
+        buf_printf(&text, "Content-Length: %zu\r\n\r\n", strlen(body));
+    else
+        buf_add_text(&text, "\r\n");
+    buf_add_text(&text, body ? body : "");
+    say_bytes(c, buf_bytes(&text));
+    buf_fini(&text);
+}
+
+void send_call(struct client *c, const char *method, const char *path, const char *body)
+{
+    send_request(c, method, path, body, "");
+}
+
+const char *call(struct fixture *f, const char *method, const char *path, const char *body)
+{
+    struct client c = connect_client(f);
+    const char *reply;
+
+    send_request(&c, method, path, body, "Connection: close\r\n");
+    reply = receive_all(&c);
+    leave(&c);
+    return reply;
+}
+
+const char *json_of(const char *reply)
+{
+    const char *end = strstr(reply, "\r\n\r\n");
+
+    assert_non_null(end);
+    return end + 4;
+}
+
+void assert_code(const char *reply, int code)
+{
+    char start[32];
+
+    snprintf(start, sizeof(start), "HTTP/1.1 %d ", code);
+    assert_starts(reply, start);
+}
+
+void assert_reply(const char *reply, int code, const char *json)
+{
+    assert_code(reply, code);
+    assert_string_equal(json_of(reply), json);
 }
 
 void assert_starts(const char *text, const char *start)

@@ -44,6 +44,9 @@ struct stand_in {
     void (*handle)(struct exchange *x);
 };
 int fixture_up_with(void **state, const struct stand_in *stand_ins, unsigned count);
+
+/* Another dialect's server, with the argument for its handlers. */
+int fixture_up_app(void **state, const struct http_app *app, void *arg);
 int fixture_down(void **state);
 
 /* Begins; is_stopped tells the end. */
@@ -65,6 +68,21 @@ const char *receive_all(struct client *c);
 
 /* A connection of its own, and all that comes on it. */
 const char *ask(struct fixture *f, const char *text);
+
+/* ---- requests with bodies, and the bodies of replies ---- */
+
+/* A request on a connection that goes on. `body` may be NULL. */
+void send_call(struct client *c, const char *method, const char *path, const char *body);
+
+/* A request on a connection of its own, and its reply, borrowed until the next one. */
+const char *call(struct fixture *f, const char *method, const char *path, const char *body);
+
+/* The JSON of a reply. */
+const char *json_of(const char *reply);
+
+/* This code; and exactly this JSON, too. */
+void assert_code(const char *reply, int code);
+void assert_reply(const char *reply, int code, const char *json);
 
 void assert_starts(const char *text, const char *start);
 void assert_has(const char *text, const char *part);
