@@ -30,6 +30,7 @@ const char *const log_modules[] = {
     "app",          /* the worker's start and end */
     "conf",         /* reading the configuration again */
     "gmq",          /* the gmq port */
+    "gmq_web",      /* gmq's web monitor, and its HTTP */
     "ha",           /* who leads */
     "http",         /* the HTTP port */
     "libevent",     /* what the library says */

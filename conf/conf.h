@@ -47,7 +47,8 @@
 #define CONF_PORT_LIST(X)                                                                      \
     X(GMQ, "gmq", "127.0.0.1:9503", "where clients in the manner of gmq connect", GMQ_KEYS)    \
     X(HTTP, "http", "127.0.0.1:8000", "where the HTTP API, health and metrics are", HTTP_KEYS) \
-    X(ADMIN, "admin", "", "where operators and monitors ask, as at http.listen", ADMIN_KEYS)
+    X(ADMIN, "admin", "", "where operators and monitors ask, as at http.listen", ADMIN_KEYS)   \
+    X(GMQ_WEB, "gmq_web", "", "where gmq's web monitor and its HTTP clients ask", )
 /* clang-format on */
 
 enum conf_port {

@@ -13,6 +13,7 @@
 #include "protocol/api/api.h"
 #include "protocol/conn/port.h"
 #include "protocol/gmq/gmq.h"
+#include "protocol/gmq_web/gmq_web.h"
 #include "protocol/http/http.h"
 
 /* At most, beside those of clients; of few, half: for Redis, ZooKeeper, nodes and files, and
@@ -344,6 +345,7 @@ static const struct {
     [WIRING_SOCKET] = {.app = &api_socket_app,
                        .options_of = socket_options_of,
                        .arg_of = api_arg},
+    [PORT_GMQ_WEB] = {.app = &gmq_web_app},
 };
 
 static struct http_options options_of(const struct wiring_ports *from, unsigned which, int fd)

@@ -1,0 +1,276 @@
+/* What gmq's web monitor shows. It only looks on.
+ *
+ * The stats come from a census, which all who ask within some seconds share: a page that is
+ * reloaded costs Redis nothing. It has the topics with the most jobs; where there are more than
+ * those, the answer's msg says so.
+ */
+#include "base/clock.h"
+#include "base/encoding.h"
+#include "node/queue/queue.h"
+#include "protocol/access/identity.h"
+#include "protocol/gmq_web/codec.h"
+#include "protocol/gmq_web/gmq_web.h"
+#include "protocol/http/exchange.h"
+#include "protocol/http/jobs.h"
+
+#define CENSUS_WAIT_MS 10000
+#define LIMIT_DEFAULT  20
+#define LIMIT_MAX      1000
+
+/* ---- stats ---- */
+
+/* A topic of the answer. */
+struct stat {
+    int64_t job_count;
+    int64_t next_ms;
+    size_t len;
+    char name[NAME_MAX_BYTES];
+};
+
+struct stats {
+    struct exchange *x;
+    enum gmq_web_kind kind;
+    struct census_call call;
+    struct op op; /* when the next reservation of a topic ends */
+    struct stat *rows;
+    unsigned count;
+    unsigned told;   /* rows whose next_ms is known */
+    const char *msg; /* static */
+    bool is_asking;  /* the census is on its way */
+    bool is_left;    /* the client waits no longer */
+};
+
+static void answer(struct stats *s)
+{
+    struct exchange *x = s->x;
+    struct buf json = BUF_INIT;
+
+    gmq_web_open(&json);
+    for (unsigned i = 0; i < s->count; i++)
+        gmq_web_add_stat(&json, i + 1, s->kind, bytes_of(s->rows[i].name, s->rows[i].len),
+                         s->rows[i].job_count, s->rows[i].next_ms);
+    gmq_web_close(&json, s->count, s->msg);
+    free(s->rows);
+    exchange_reply_buf(x, 200, &json);
+}
+
+static void refuse(struct stats *s, enum status status)
+{
+    free(s->rows);
+    exchange_reply_status_error(s->x, status);
+}
+
+static void find_next(struct stats *s);
+
+/* Reserved jobs are listed in the order in which their time ends. One that has just been
+ * acknowledged leaves none. */
+static void on_first(struct op *op)
+{
+    struct stats *s = CONTAINER_OF(op, struct stats, op);
+
+    if (op->status) {
+        refuse(s, op->status);
+        return;
+    }
+    s->rows[s->told].next_ms =
+        op->out.list.count ? op->out.list.rows[0].place_ms : clock_wall_ms();
+    s->told++;
+    find_next(s);
+}
+
+static void find_next(struct stats *s)
+{
+    const struct stat *row = &s->rows[s->told];
+
+    if (s->told == s->count) {
+        answer(s);
+        return;
+    }
+    if (s->is_left) {
+        refuse(s, STATUS_CANCELLED);
+        return;
+    }
+    s->op = (struct op){.verb = OP_LIST,
+                        .on_done = on_first,
+                        .topic = bytes_of(row->name, row->len),
+                        .in.list = {.state = JOB_RESERVED, .limit = 1}};
+    queue_submit(exchange_queue(s->x), &s->op);
+}
+
+static void add_row(struct stats *s, const struct topic_count *topic, int64_t counted_ms)
+{
+    int64_t job_count = gmq_web_count(s->kind, &topic->stats);
+    int64_t wait_ms = topic->stats.next_due_ms > 0 ? topic->stats.next_due_ms : 0;
+    struct stat *row = &s->rows[s->count];
+
+    if (!job_count || topic->topic.len > NAME_MAX_BYTES ||
+        !exchange_has_topic(s->x, topic->topic))
+        return;
+    *row = (struct stat){
+        .job_count = job_count, .next_ms = counted_ms + wait_ms, .len = topic->topic.len};
+    memcpy(row->name, topic->topic.at, topic->topic.len);
+    s->count++;
+}
+
+static void on_counted(struct census_call *call)
+{
+    struct stats *s = CONTAINER_OF(call, struct stats, call);
+    const struct census *census = call->last;
+
+    s->is_asking = false;
+    if (call->status) {
+        refuse(s, call->status);
+        return;
+    }
+    s->rows = must(calloc(census->top_count + 1, sizeof(*s->rows)));
+    for (unsigned i = 0; i < census->top_count; i++)
+        add_row(s, &census->top[i], clock_wall_ms() - census->age_ms);
+    if (!census->is_whole || census->looked_at > census->top_count)
+        s->msg = "there are more topics: these are those with the most jobs";
+    if (s->kind == GMQ_WEB_RESERVED)
+        find_next(s);
+    else
+        answer(s);
+}
+
+static void on_cancel_stats(struct exchange *x)
+{
+    struct stats *s = x->handler;
+
+    s->is_left = true;
+    if (s->is_asking)
+        queue_census_cancel(&s->call);
+    else if (!exchange_is_stopping(x))
+        queue_abandon(exchange_queue(x), &s->op);
+}
+
+void gmq_web_stats(struct exchange *x)
+{
+    struct stats *s = exchange_keep(x, sizeof(*s));
+
+    *s = (struct stats){.x = x,
+                        .kind = (enum gmq_web_kind)x->route->what,
+                        .call = {.wait_ms = CENSUS_WAIT_MS, .on_done = on_counted},
+                        .msg = "",
+                        .is_asking = true};
+    x->on_cancel_wait = on_cancel_stats;
+    queue_census(exchange_queue(x), &s->call);
+}
+
+/* ---- the jobs of one ---- */
+
+struct listing {
+    struct exchange *x;
+    struct op op;
+    struct bytes topic;
+    enum gmq_web_kind kind;
+    struct buf after; /* the last page's end */
+    struct buf json;
+    unsigned left; /* rows that are wanted still */
+    unsigned count;
+    bool is_left;
+};
+
+static void list_more(struct listing *l);
+
+static void end(struct listing *l, enum status status)
+{
+    struct exchange *x = l->x;
+    struct buf json = l->json;
+
+    buf_fini(&l->after);
+    if (status) {
+        buf_fini(&json);
+        exchange_reply_status_error(x, status);
+        return;
+    }
+    gmq_web_close(&json, l->count, "");
+    exchange_reply_buf(x, 200, &json);
+}
+
+static void on_listed(struct op *op)
+{
+    struct listing *l = CONTAINER_OF(op, struct listing, op);
+
+    if (op->status) {
+        end(l, op->status);
+        return;
+    }
+    for (unsigned i = 0; i < op->out.list.count; i++)
+        gmq_web_add_listed(&l->json, l->topic, &op->out.list.rows[i]);
+    l->count += op->out.list.count;
+    l->left -= op->out.list.count < l->left ? op->out.list.count : l->left;
+    buf_clear(&l->after);
+    buf_add_bytes(&l->after, op->out.list.next);
+    if (l->after.len && l->left)
+        list_more(l);
+    else
+        end(l, STATUS_OK);
+}
+
+static void list_more(struct listing *l)
+{
+    if (l->is_left) {
+        end(l, STATUS_CANCELLED);
+        return;
+    }
+    l->op = (struct op){.verb = OP_LIST,
+                        .on_done = on_listed,
+                        .topic = l->topic,
+                        .in.list = {.state = gmq_web_states[l->kind],
+                                    .after = buf_bytes(&l->after),
+                                    .limit = l->left < OP_LIST_MAX ? l->left : OP_LIST_MAX}};
+    queue_submit(exchange_queue(l->x), &l->op);
+}
+
+static void on_cancel_listing(struct exchange *x)
+{
+    struct listing *l = x->handler;
+
+    l->is_left = true;
+    if (!exchange_is_stopping(x))
+        queue_abandon(exchange_queue(x), &l->op);
+}
+
+/* A negative limit: all, as of Redis's ZRANGE. False: it is no number. */
+static bool read_limit(struct bytes text, unsigned *limit)
+{
+    int64_t number = LIMIT_DEFAULT;
+
+    if (text.at && !number_read(text, &number))
+        return false;
+    *limit = number < 0 || number > LIMIT_MAX ? LIMIT_MAX : (unsigned)number;
+    return true;
+}
+
+void gmq_web_jobs(struct exchange *x)
+{
+    struct bytes key = exchange_query_text(x, "bucketKey"), topic;
+    enum gmq_web_kind kind;
+    struct listing *l;
+    unsigned limit;
+    bool is_key;
+
+    if (!key.len) {
+        exchange_reply_error_text(x, HTTP_ERROR_BAD_REQUEST, "bucketKey不能为空");
+        return;
+    }
+    if (!read_limit(exchange_query_text(x, "limit"), &limit)) {
+        exchange_reply_error_text(x, HTTP_ERROR_BAD_REQUEST, "limit: not a whole number");
+        return;
+    }
+    is_key = gmq_web_key_read(key, &kind, &topic) && topic_name_is_valid(topic);
+    if (is_key && !exchange_has_topic(x, topic)) {
+        exchange_reply_error_text(x, HTTP_ERROR_FORBIDDEN, "%.*s is not for this topic",
+                                  BYTES_ARG(x->who->name));
+        return;
+    }
+    l = exchange_keep(x, sizeof(*l));
+    *l = (struct listing){.x = x, .topic = topic, .kind = kind, .left = limit};
+    gmq_web_open(&l->json);
+    x->on_cancel_wait = on_cancel_listing;
+    if (is_key && limit)
+        list_more(l);
+    else
+        end(l, STATUS_OK);
+}
