@@ -104,7 +104,7 @@ static bool is_of_group(const struct owning *owning, const struct id_ack *ack)
 
 /* The holder's newest, else its group's, else anybody's newest; NULL when the id is not
  * remembered. */
-static struct owning *find(struct owners *o, const struct id_ack *ack)
+static struct owning *recall(struct owners *o, const struct id_ack *ack)
 {
     struct owned_id *owned = find_id(o, ack->id);
     struct owning *newest = NULL, *own = NULL, *near = NULL;
@@ -144,117 +144,81 @@ static void forget_op(struct owners *o, const struct op *op)
     }
 }
 
-/* ---- acknowledging ---- */
+/* ---- finding ---- */
 
 struct question {
     struct op op;
     struct id_search *search;
 };
 
-/* Where a lease was found. */
-enum id_source { FROM_HOLDER, FROM_NODE, FROM_BUCKETS };
-
-/* The way from an id to its lease. Buckets out of reach are asked when no other knows the id,
- * because the store holds such questions until the buckets are back. */
+/* Buckets are asked in stages, each only where the one before it did not know the id: the
+ * bucket that the id's number names, if it was made by a store; all others; and at last those
+ * that are out of reach, because the store holds such questions until the buckets are back. */
 struct id_search {
-    struct id_ack *ack;
-    enum id_source source;
+    struct id_find *find;
+    enum { ASKS_ITS_BUCKET, ASKS_REACHED, ASKS_AWAY } stage;
     unsigned unanswered; /* questions */
-    bool is_asked_of_all;
-    enum status status; /* OK: found; NOT_FOUND; or what went wrong */
-    int64_t stamp;
+    enum status status;  /* OK: found; NOT_FOUND; or what went wrong */
     size_t topic_len;
     char topic[NAME_MAX_BYTES];
-    struct question questions[]; /* one a bucket, or none */
+    struct question questions[]; /* one a bucket */
 };
 
-static struct id_search *search_begin(struct id_ack *ack, enum id_source source,
-                                      unsigned questions)
+/* The one that has the id, if a store has made it: such an id is n * buckets + bucket in
+ * decimal. False: none has. */
+static bool read_bucket(struct bytes id, unsigned buckets, unsigned *bucket)
 {
-    struct id_search *search =
-        must(calloc(1, sizeof(*search) + questions * sizeof(*search->questions)));
+    uint64_t number = 0;
 
-    search->ack = ack;
-    search->source = source;
-    search->status = STATUS_NOT_FOUND;
-    free(ack->search);
-    ack->search = search;
-    return search;
+    if (id.len == 0 || id.len > 19 || id.at[0] == '0')
+        return false;
+    for (size_t i = 0; i < id.len; i++) {
+        if (id.at[i] < '0' || id.at[i] > '9')
+            return false;
+        number = number * 10 + (uint64_t)(id.at[i] - '0');
+    }
+    *bucket = (unsigned)(number % buckets);
+    return true;
 }
 
-static void found(struct id_search *search, struct bytes topic, int64_t stamp)
+static void found(struct id_search *search, struct bytes topic)
 {
-    if (topic.len > sizeof(search->topic) || !is_for(search->ack, topic))
+    const struct id_find *find = search->find;
+
+    if (topic.len > sizeof(search->topic) || (find->is_for && !find->is_for(find, topic)))
         return; /* not written by dueq; or nothing that the client may know of */
     memcpy(search->topic, topic.at, topic.len);
     search->topic_len = topic.len;
-    search->stamp = stamp;
     search->status = STATUS_OK;
 }
 
-static void end(struct id_ack *ack, enum status status)
+static void end_search(struct id_search *search)
 {
-    free(ack->search);
-    ack->search = NULL;
-    ack->status = status;
-    ack->on_done(ack);
+    struct id_find *find = search->find;
+
+    find->search = NULL;
+    find->status = search->status;
+    find->topic = bytes_of(search->topic, search->topic_len);
+    find->on_done(find);
+    free(search);
 }
 
-static void ask_all_buckets(struct id_ack *ack);
-
-/* A refused lease is remembered all the same: its holder may ask again, and must not get the
- * next holder's lease then. */
-static void on_acked(struct op *op)
-{
-    struct id_ack *ack = CONTAINER_OF(op, struct id_ack, op);
-    enum id_source source = ack->search->source;
-
-    if (op->status == STATUS_OK || op->status == STATUS_NOT_FOUND)
-        forget_op(ack->owners, op);
-    if (source == FROM_NODE &&
-        (op->status == STATUS_NOT_OWNER || op->status == STATUS_NOT_RESERVED))
-        ask_all_buckets(ack); /* somebody else's old lease: another node may have the new one */
-    else if (op->status == STATUS_NOT_RESERVED)
-        end(ack, STATUS_NOT_OWNER); /* it was reserved, and its time is over */
-    else
-        end(ack, op->status);
-}
-
-static void send_ack(struct id_ack *ack)
-{
-    struct id_search *search = ack->search;
-
-    ack->op = (struct op){
-        .verb = OP_ACK,
-        .client = ack->client,
-        .on_done = on_acked,
-        .is_alone = ack->is_alone,
-        .topic = bytes_of(search->topic, search->topic_len),
-        .id = ack->id,
-        .in.lease.stamp = search->stamp,
-    };
-    ack->op.bucket = core_bucket_of(ack->owners->core, ack->op.topic);
-    core_send(ack->owners->core, &ack->op);
-}
-
-static void ask_rest(struct id_search *search);
+static void ask_next_stage(struct id_search *search);
 
 static void on_owner(struct op *op)
 {
     struct id_search *search = CONTAINER_OF(op, struct question, op)->search;
 
     if (op->status == STATUS_OK)
-        found(search, op->out.owner.topic, op->out.owner.stamp);
+        found(search, op->out.owner.topic);
     else if (op->status != STATUS_NOT_FOUND && search->status != STATUS_OK)
         search->status = op->status;
     if (--search->unanswered > 0)
         return;
-    if (search->status == STATUS_NOT_FOUND && !search->is_asked_of_all)
-        ask_rest(search);
-    else if (search->status == STATUS_OK)
-        send_ack(search->ack);
+    if (search->status == STATUS_NOT_FOUND && search->stage != ASKS_AWAY)
+        ask_next_stage(search);
     else
-        end(search->ack, search->status);
+        end_search(search);
 }
 
 static void ask(struct id_search *search, unsigned bucket)
@@ -265,49 +229,167 @@ static void ask(struct id_search *search, unsigned bucket)
     question->op.verb = OP_OWNER;
     question->op.on_done = on_owner;
     question->op.bucket = bucket;
-    question->op.id = search->ack->id;
+    question->op.id = search->find->id;
     search->unanswered++;
-    core_send(search->ack->owners->core, &question->op);
+    core_send(search->find->owners->core, &question->op);
 }
 
-static void ask_rest(struct id_search *search)
+/* Ends the search where there is nobody left to ask. */
+static void ask_next_stage(struct id_search *search)
 {
-    search->is_asked_of_all = true;
-    for (unsigned b = 0; b < search->ack->owners->core->store->buckets; b++) {
-        if (!search->questions[b].search)
-            ask(search, b);
-    }
-}
+    const struct core *core = search->find->owners->core;
 
-static void ask_all_buckets(struct id_ack *ack)
-{
-    const struct core *core = ack->owners->core;
-    struct id_search *search = search_begin(ack, FROM_BUCKETS, core->store->buckets);
-
-    for (unsigned b = 0; b < core->store->buckets; b++) {
-        if (!core_is_away(core, b))
-            ask(search, b);
+    while (search->unanswered == 0 && search->stage != ASKS_AWAY) {
+        search->stage++;
+        for (unsigned b = 0; b < core->store->buckets; b++) {
+            if (!search->questions[b].search &&
+                (search->stage == ASKS_AWAY || !core_is_away(core, b)))
+                ask(search, b);
+        }
     }
-    search->is_asked_of_all = search->unanswered == core->store->buckets;
     if (search->unanswered == 0)
-        ask_rest(search);
+        end_search(search);
+}
+
+void owners_find(struct owners *o, struct id_find *find)
+{
+    unsigned buckets = o->core->store->buckets, bucket = 0;
+    bool has_bucket = read_bucket(find->id, buckets, &bucket);
+    struct id_search *search;
+
+    if (find->is_of_store && !has_bucket) {
+        owners_refuse_find(o, find, STATUS_NOT_FOUND);
+        return;
+    }
+    search = must(calloc(1, sizeof(*search) + buckets * sizeof(*search->questions)));
+    search->find = find;
+    search->status = STATUS_NOT_FOUND;
+    search->stage = find->is_of_store ? ASKS_AWAY : ASKS_ITS_BUCKET;
+    find->owners = o;
+    find->search = search;
+    if (has_bucket && (find->is_of_store || !core_is_away(o->core, bucket)))
+        ask(search, bucket);
+    else
+        ask_next_stage(search);
+}
+
+void owners_refuse_find(struct owners *o, struct id_find *find, enum status status)
+{
+    find->owners = o;
+    find->search = NULL;
+    find->status = status;
+    find->topic = BYTES("");
+    later_add(&o->told, &find->link);
+}
+
+static void tell_refused(struct later *later, struct list *link)
+{
+    struct owners *o = CONTAINER_OF(later, struct owners, told);
+    struct id_find *find = CONTAINER_OF(link, struct id_find, link);
+
+    find->on_done(find);
+    core_note_end(o->core);
+}
+
+/* ---- acknowledging ---- */
+
+static void end(struct id_ack *ack, enum status status)
+{
+    ack->status = status;
+    ack->on_done(ack);
+}
+
+static void set_topic(struct id_ack *ack, struct bytes topic)
+{
+    memcpy(ack->topic_text, topic.at, topic.len);
+    ack->topic = bytes_of(ack->topic_text, topic.len);
+}
+
+static void find_lease(struct id_ack *ack);
+
+/* A refused lease is remembered all the same: its holder may ask again, and must not get the
+ * next holder's lease then. */
+static void on_acked(struct op *op)
+{
+    struct id_ack *ack = CONTAINER_OF(op, struct id_ack, op);
+    bool is_over = op->status == STATUS_NOT_OWNER || op->status == STATUS_NOT_RESERVED;
+
+    if (op->status == STATUS_OK || op->status == STATUS_NOT_FOUND)
+        forget_op(ack->owners, op);
+    if (is_over && ack->is_of_node)
+        find_lease(ack); /* somebody else's old lease: another node may have the new one */
+    else
+        end(ack, is_over ? STATUS_NOT_OWNER : op->status);
+}
+
+static void prepare(struct id_ack *ack, enum op_verb verb, void (*on_done)(struct op *op))
+{
+    ack->op = (struct op){.verb = verb,
+                          .client = ack->client,
+                          .on_done = on_done,
+                          .is_alone = ack->is_alone,
+                          .topic = ack->topic,
+                          .id = ack->id};
+    ack->op.bucket = core_bucket_of(ack->owners->core, ack->topic);
+}
+
+static void send_ack(struct id_ack *ack, int64_t stamp)
+{
+    prepare(ack, OP_ACK, on_acked);
+    ack->op.in.lease.stamp = stamp;
+    core_send(ack->owners->core, &ack->op);
+}
+
+/* A job that nobody has reserved was reserved before, and the time is over. */
+static void on_lease(struct op *op)
+{
+    struct id_ack *ack = CONTAINER_OF(op, struct id_ack, op);
+
+    if (op->status != STATUS_OK)
+        end(ack, op->status);
+    else if (op->out.owner.stamp == 0)
+        end(ack, STATUS_NOT_OWNER);
+    else
+        send_ack(ack, op->out.owner.stamp);
+}
+
+static void on_found(struct id_find *find)
+{
+    struct id_ack *ack = CONTAINER_OF(find, struct id_ack, find);
+
+    if (find->status != STATUS_OK) {
+        end(ack, find->status);
+        return;
+    }
+    set_topic(ack, find->topic);
+    prepare(ack, OP_OWNER, on_lease);
+    core_send(ack->owners->core, &ack->op);
+}
+
+static bool is_for_ack(const struct id_find *find, struct bytes topic)
+{
+    return is_for(CONTAINER_OF(find, struct id_ack, find), topic);
+}
+
+static void find_lease(struct id_ack *ack)
+{
+    ack->is_of_node = false;
+    ack->find = (struct id_find){.id = ack->id, .is_for = is_for_ack, .on_done = on_found};
+    owners_find(ack->owners, &ack->find);
 }
 
 void owners_ack(struct owners *o, struct id_ack *ack)
 {
-    struct owning *owning = find(o, ack);
-    bool is_own;
+    struct owning *owning = recall(o, ack);
 
     ack->owners = o;
-    ack->search = NULL;
     if (!owning) {
-        ask_all_buckets(ack);
+        find_lease(ack);
         return;
     }
-    is_own = owning->holder == ack->holder || is_of_group(owning, ack);
-    search_begin(ack, is_own ? FROM_HOLDER : FROM_NODE, 0);
-    found(ack->search, owning->topic, owning->stamp);
-    send_ack(ack);
+    ack->is_of_node = owning->holder != ack->holder && !is_of_group(owning, ack);
+    set_topic(ack, owning->topic);
+    send_ack(ack, owning->stamp);
 }
 
 static void on_refused(struct op *op)
@@ -318,28 +400,8 @@ static void on_refused(struct op *op)
 void owners_refuse(struct owners *o, struct id_ack *ack, enum status status)
 {
     ack->owners = o;
-    ack->search = NULL;
     ack->op = (struct op){.verb = OP_ACK, .on_done = on_refused};
     core_refuse(o->core, &ack->op, status);
-}
-
-/* ---- finding ---- */
-
-void owners_refuse_find(struct owners *o, struct id_find *find, enum status status)
-{
-    find->owners = o;
-    find->search = NULL;
-    find->status = status;
-    later_add(&o->told, &find->link);
-}
-
-static void tell_found(struct later *later, struct list *link)
-{
-    struct owners *o = CONTAINER_OF(later, struct owners, told);
-    struct id_find *find = CONTAINER_OF(link, struct id_find, link);
-
-    find->on_done(find);
-    core_note_end(o->core);
 }
 
 /* ---- life ---- */
@@ -348,7 +410,7 @@ void owners_init(struct owners *o, struct core *core)
 {
     *o = (struct owners){.core = core};
     list_init(&o->oldest);
-    later_init(&o->told, core->timers, tell_found);
+    later_init(&o->told, core->timers, tell_refused);
 }
 
 bool owners_are_idle(const struct owners *o)

@@ -1,10 +1,14 @@
-/* The holders of handed-out jobs, for acknowledgements that bring only an id.
+/* Ids alone: which topic has the job, and for acknowledgements who holds it.
+ *
+ * Buckets index the ids of jobs whose push or pop wanted that (op.h, OWNER). The search asks
+ * the bucket that has made the id, or all of them at once, because other ids do not tell
+ * theirs.
  *
  * A consumer that acknowledges by bare id means the delivery it got itself, not the one
  * that somebody else got after its time was over. So the node remembers what it handed to
- * whom, newest last, and looks in this order: this holder's own; the newest on this node;
- * what the buckets themselves remember (a job handed out by another node, or too long ago
- * for this memory), all of them asked at once, because an id does not tell its bucket.
+ * whom, newest last, and looks in this order: this holder's own; the newest on this node; the
+ * job that the search finds, and its current lease (it was handed out by another node, or too
+ * long ago for this memory).
  *
  * The memory is bounded: the oldest entry goes when there are too many.
  */
@@ -49,6 +53,7 @@ void owners_ack(struct owners *o, struct id_ack *ack);
 void owners_refuse(struct owners *o, struct id_ack *ack, enum status status);
 
 /* The rest of queue_find(). */
+void owners_find(struct owners *o, struct id_find *find);
 void owners_refuse_find(struct owners *o, struct id_find *find, enum status status);
 
 #endif

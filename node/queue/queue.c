@@ -107,7 +107,7 @@ static enum status check_push(const struct op *op)
         return STATUS_OUT_OF_RANGE;
     if (!attributes_are_valid(op->in.push.attributes))
         return STATUS_OUT_OF_RANGE;
-    return op->in.push.is_indexed ? STATUS_BAD_REQUEST : STATUS_OK; /* not yet */
+    return STATUS_OK;
 }
 
 static enum status check_id(const struct op *op)
@@ -426,6 +426,8 @@ void queue_submit(struct queue *q, struct op *op)
     if (op_is_of_identities(op))
         op->bucket = 0;
     if (op->verb == OP_PUSH)
+        op->in.push.is_indexed |= q->core.options.index_ids;
+    if (op->verb == OP_PUSH)
         settings_send_push(&q->settings, op);
     else if (op_has(op->verb, TRAIT_BY_LEASE))
         lease_checks_send(&q->lease_checks, op);
@@ -514,8 +516,12 @@ void queue_ack_by_id(struct queue *q, struct id_ack *ack)
 
 void queue_find(struct queue *q, struct id_find *find)
 {
-    owners_refuse_find(&q->owners, find,
-                       engine_is_over(q) ? STATUS_SHUTTING_DOWN : STATUS_BAD_REQUEST);
+    if (engine_is_over(q))
+        owners_refuse_find(&q->owners, find, STATUS_SHUTTING_DOWN);
+    else if (!job_id_is_valid(find->id))
+        owners_refuse_find(&q->owners, find, STATUS_BAD_ID);
+    else
+        owners_find(&q->owners, find);
 }
 
 void queue_sweep(struct queue *q, struct sweep *sweep)

@@ -15,7 +15,8 @@
  * - renewals.c: keeps these reserved while their consumer reads: leases sent to the store
  * - scanner.c: one timer a bucket, to find and move what is due
  * - shares.c: this node's topics, in a cluster in which all nodes scan
- * - owners.c: the holders of jobs, for acknowledgements that bring only an id
+ * - owners.c: ids alone: the topic of a job, and its holder for acknowledgements that bring no
+ *   lease
  * - census.c: all jobs counted, for metrics
  * - feed.c: the latest deliveries, for clients that follow them
  * - lease_checks.c: the checks that make leases of clients hard to guess
@@ -357,7 +358,8 @@ void queue_ask_lease_readers(struct queue *q, enum lease_readers (*read)(void *a
  * (in.push.is_indexed, options.index_ids) or by a pop with id_only. An id that lives in several
  * topics is found in one of them. */
 struct id_find {
-    struct bytes id; /* borrowed until on_done */
+    struct bytes id;  /* borrowed until on_done */
+    bool is_of_store; /* the id was made by the store, or by nobody: one bucket is asked */
     /* May the client know of a job of this topic? NULL: of any. */
     bool (*is_for)(const struct id_find *find, struct bytes topic);
     void (*on_done)(struct id_find *find);
@@ -395,7 +397,10 @@ struct id_ack {
     /* The queue's own, see owners.c. */
     struct owners *owners;
     struct op op;
-    struct id_search *search;
+    struct id_find find;
+    bool is_of_node; /* the lease on its way is another holder's, of this node */
+    struct bytes topic;
+    char topic_text[NAME_MAX_BYTES];
 };
 
 void queue_ack_by_id(struct queue *q, struct id_ack *ack);

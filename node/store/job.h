@@ -155,7 +155,7 @@ size_t extra_pack(const struct job_extra *extra, char *to);
 #define JOB_DELAY_MAX_MS   (INT64_C(3650) * 86400000)
 #define JOB_COUNTED        (INT64_C(1) << 39)
 #define JOB_FLAG_BIG       0x08 /* the body is in the topic's payload hash, not behind the header */
-#define JOB_FLAG_OWNED     0x10 /* the bucket's owners may have an entry for it */
+#define JOB_FLAG_INDEXED   0x10 /* the bucket's index of ids has an entry for it */
 #define JOB_FLAG_CONFIRMED 0x20 /* reserved, and its consumer has it: see doc/store.md */
 #define JOB_FLAG_RULES     0x40 /* its rules are behind the header */
 #define JOB_FLAG_HOLDER    0x80 /* its last holder's name is behind header and rules */

@@ -67,7 +67,7 @@ enum op_trait {
     X(GET,       "get",       TRAIT_LOOKS | TRAIT_BODIES)       /*            look at it */ \
     X(LIST,      "list",      TRAIT_LOOKS)                      /* list:      the jobs of one state, in order */ \
     X(STATS,     "stats",     TRAIT_LOOKS)                      /*            count the topic's jobs */ \
-    X(OWNER,     "owner",     TRAIT_LOOKS)                      /*            (no topic) who has this id, in this bucket */ \
+    X(OWNER,     "owner",     TRAIT_LOOKS)                      /*            (no topic) which topic has this id, in this bucket; with one: who has reserved it */ \
     X(SCAN,      "scan",      TRAIT_FENCED)                     /* scan:      (no topic, no id) move what is due in this bucket */ \
     X(TOPICS,    "topics",    TRAIT_LOOKS)                      /* topics:    (no topic, no id) some of the bucket's, counted */ \
     X(CONFIGURE, "configure", 0)                                /* configure: change the topic's settings, pause it or not */ \
@@ -504,8 +504,8 @@ struct op {
             int64_t total; /* topics, with some that have just lost their last job */
         } topics;
         struct {
-            struct bytes topic;
-            int64_t stamp;
+            struct bytes topic; /* of an indexed job with this id; or the op's */
+            int64_t stamp;      /* with a topic in the op: of its reservation; else 0 */
         } owner;
         struct {
             bool is_same;    /* nothing has changed since `known`; the rest is not set */

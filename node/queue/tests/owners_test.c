@@ -1,4 +1,4 @@
-/* Acknowledging by a bare id: the consumer's own delivery is meant, not another's. */
+/* Ids alone: finding a job; and acknowledging, where the consumer means its own delivery. */
 #include "node/queue/tests/fixtures/nodes_fixture.h"
 #include "node/queue/core.h"
 #include "node/queue/owners.h"
@@ -181,11 +181,172 @@ static void a_search_that_could_not_ask_everywhere_says_so(void **state)
     assert_int_equal(ack(&f, ALICE, "1"), STATUS_UNAVAILABLE);
 }
 
+/* ---- finding ---- */
+
+struct finding {
+    struct id_find find;
+    bool is_done;
+    enum status status;
+    char topic[32];
+};
+
+static void on_found(struct id_find *find)
+{
+    struct finding *finding = CONTAINER_OF(find, struct finding, find);
+
+    finding->is_done = true;
+    finding->status = find->status;
+    snprintf(finding->topic, sizeof(finding->topic), "%.*s", BYTES_ARG(find->topic));
+}
+
+static enum status find_by(struct finding *finding, const char *id)
+{
+    finding->find.id = bytes_of_text(id);
+    finding->find.on_done = on_found;
+    queue_find(f.q, &finding->find);
+    assert_false(finding->is_done);
+    fixture_turn(&f);
+    assert_true(finding->is_done);
+    return finding->status;
+}
+
+static void assert_found(const char *id, const char *topic)
+{
+    struct finding finding = {0};
+
+    assert_int_equal(find_by(&finding, id), STATUS_OK);
+    assert_string_equal(finding.topic, topic);
+}
+
+static enum status find_it(const char *id)
+{
+    struct finding finding = {0};
+
+    return find_by(&finding, id);
+}
+
+static void index_all(void)
+{
+    struct queue_options options = fixture_options();
+
+    options.index_ids = true;
+    queue_reload(f.q, &options);
+}
+
+/* Into the topic, with an id of the store's. */
+static struct call push_unnamed(const char *topic)
+{
+    struct call call = {.op.in.push = {.body = BYTES("b"), .ttr_ms = 5000}};
+
+    assert_int_equal(submit(&f, &call, OP_PUSH, topic, "", 0), STATUS_OK);
+    return call;
+}
+
+static void a_job_is_found_where_pushes_are_indexed(void **state)
+{
+    push(&f, "t", "before", 0, 5000);
+    index_all();
+    push(&f, "t", "mine", 60000, 5000);
+    assert_found("mine", "t");
+    assert_int_equal(find_it("before"), STATUS_NOT_FOUND);
+    assert_int_equal(find_it(""), STATUS_BAD_ID);
+}
+
+static void one_bucket_is_asked_for_an_id_of_the_store(void **state)
+{
+    struct finding finding = {.find.is_of_store = true};
+    struct call call;
+
+    index_all();
+    for (const char *topic = "abcdefgh"; *topic; topic++) {
+        char name[] = {*topic, '\0'};
+        unsigned long before = count(OP_OWNER);
+
+        call = push_unnamed(name);
+        assert_found(call.id, name);
+        assert_int_equal(count(OP_OWNER), before + 1);
+    }
+    assert_int_equal(find_by(&finding, call.id), STATUS_OK);
+    assert_string_equal(finding.topic, "h");
+}
+
+static void only_an_id_that_may_be_of_others_is_looked_for_in_all_buckets(void **state)
+{
+    struct finding finding = {.find.is_of_store = true};
+    unsigned long before;
+
+    index_all();
+    push(&f, "t", "7", 0, 5000);
+    push(&f, "u", "8", 0, 5000);
+    assert_found("7", "t");
+    assert_found("8", "u");
+    before = count(OP_OWNER);
+    assert_int_equal(find_it("9"), STATUS_NOT_FOUND);
+    assert_int_equal(count(OP_OWNER), before + queue_buckets(f.q));
+    assert_int_equal(find_by(&finding, "9"), STATUS_NOT_FOUND);
+    assert_int_equal(count(OP_OWNER), before + queue_buckets(f.q) + 1);
+    finding.is_done = false;
+    assert_int_equal(find_by(&finding, "words"), STATUS_NOT_FOUND);
+    finding.is_done = false;
+    assert_int_equal(find_by(&finding, "07"), STATUS_NOT_FOUND);
+    assert_int_equal(count(OP_OWNER), before + queue_buckets(f.q) + 1);
+}
+
+static bool is_not_t(const struct id_find *find, struct bytes topic)
+{
+    return !bytes_equal(topic, BYTES("t"));
+}
+
+static void a_topic_that_the_client_may_not_know_is_not_found(void **state)
+{
+    struct finding finding = {.find.is_for = is_not_t};
+
+    index_all();
+    push(&f, "t", "mine", 0, 5000);
+    push(&f, "u", "yours", 0, 5000);
+    assert_int_equal(find_by(&finding, "mine"), STATUS_NOT_FOUND);
+    finding.is_done = false;
+    assert_int_equal(find_by(&finding, "yours"), STATUS_OK);
+}
+
+static void a_bucket_out_of_reach_may_have_the_job(void **state)
+{
+    struct call call;
+
+    index_all();
+    call = push_unnamed("t");
+    push(&f, "t", "mine", 0, 5000);
+    for (unsigned i = 0; i < queue_buckets(f.q); i++)
+        fixture_take_away(&f, i);
+    assert_int_equal(find_it("mine"), STATUS_UNAVAILABLE);
+    assert_int_equal(find_it(call.id), STATUS_UNAVAILABLE);
+    for (unsigned i = 0; i < queue_buckets(f.q); i++)
+        fixture_give_back(&f, i);
+    assert_found("mine", "t");
+}
+
+static void a_stop_waits_for_a_search(void **state)
+{
+    struct finding finding = {.find = {.id = BYTES("mine"), .on_done = on_found}};
+
+    memory_store_hold(f.ms);
+    queue_find(f.q, &finding.find);
+    fixture_turn(&f);
+    fixture_stop(&f);
+    fixture_turn(&f);
+    assert_false(f.is_stopped);
+    fixture_unhold(&f);
+    assert_true(finding.is_done);
+    finding.is_done = false;
+    fixture_turn(&f);
+    assert_true(f.is_stopped);
+}
+
 static void remembers_no_more_than_its_bound(void **state)
 {
     static char id[8];
     const struct pop pop = {.holder = ALICE};
-    struct core core;
+    struct core core = {0};
     struct owners owners;
 
     owners_init(&owners, &core);
@@ -215,6 +376,12 @@ int main(void)
         WITH_TWO(a_second_acknowledgement_is_not_found),
         WITH_TWO(an_acknowledgement_that_the_store_did_not_get_can_be_repeated),
         WITH_TWO(a_search_that_could_not_ask_everywhere_says_so),
+        WITH_ONE(a_job_is_found_where_pushes_are_indexed),
+        WITH_ONE(one_bucket_is_asked_for_an_id_of_the_store),
+        WITH_ONE(only_an_id_that_may_be_of_others_is_looked_for_in_all_buckets),
+        WITH_ONE(a_topic_that_the_client_may_not_know_is_not_found),
+        WITH_ONE(a_bucket_out_of_reach_may_have_the_job),
+        WITH_ONE(a_stop_waits_for_a_search),
         WITH_TWO(remembers_no_more_than_its_bound),
     };
 

@@ -231,7 +231,7 @@ static int redis_group_teardown(void **state)
 /* ---- the same tests for each ---- */
 
 static const struct contract_part *const every_store[] = {
-    &contract_pushes,     &contract_places,     &contract_leases,       &contract_owners,
+    &contract_pushes,     &contract_places,     &contract_leases,       &contract_ids,
     &contract_scans,      &contract_scan_pops,  &contract_orphans,      &contract_events,
     &contract_bytes,      &contract_topics,     &contract_priorities,   &contract_expiry,
     &contract_tries,      &contract_moves,      &contract_modes,        &contract_dead,

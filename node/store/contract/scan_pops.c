@@ -134,18 +134,28 @@ static void a_paused_topic_hands_out_nothing_in_a_scan(void **state)
     ASSERT_READY("a");
 }
 
-static void the_owner_is_remembered_until_it_acknowledges(void **state)
+/* Indexed by its push, by the pop, or by both. */
+static void a_job_is_indexed_until_it_is_acknowledged(bool by_push, bool by_pop)
 {
-    struct op pop = pop_in(TOPIC, 1);
-    struct op owner = {.verb = OP_OWNER, .bucket = bucket_of(TOPIC), .id = BYTES("a")}, found;
+    struct op push = push_op(TOPIC, "a"), pop = pop_in(TOPIC, 1);
+    struct op owner = {.verb = OP_OWNER, .bucket = bucket_of(TOPIC), .id = BYTES("a")};
 
-    pop.in.pop.id_only = true;
-    scan_with(push_delayed("a", SOON_MS).out.push.due_ms, &pop, 1);
-    found = run_well(owner);
-    assert_bytes(found.out.owner.topic, TOPIC);
-    assert_int_equal(found.out.owner.stamp, pop.out.pop.jobs[0].stamp);
+    push.in.push.delay_ms = SOON_MS;
+    push.in.push.is_indexed = by_push;
+    pop.in.pop.id_only = by_pop;
+    scan_with(run_well(push).out.push.due_ms, &pop, 1);
+    ASSERT_GOT(&pop, "a");
+    assert_bytes(pop.out.pop.jobs[0].body, BODY);
+    assert_bytes(run_well(owner).out.owner.topic, TOPIC);
     assert_status(ack(&pop.out.pop.jobs[0]), OK);
     assert_status(run(owner), NOT_FOUND);
+}
+
+static void a_job_that_is_to_be_indexed_is(void **state)
+{
+    a_job_is_indexed_until_it_is_acknowledged(false, true);
+    a_job_is_indexed_until_it_is_acknowledged(true, false);
+    a_job_is_indexed_until_it_is_acknowledged(true, true);
 }
 
 /* They would hold up the other buckets' scans. */
@@ -229,7 +239,7 @@ static const struct CMUnitTest tests[] = {
     TEST(each_topic_has_its_own),
     TEST(the_most_urgent_comes_first),
     TEST(a_paused_topic_hands_out_nothing_in_a_scan),
-    TEST(the_owner_is_remembered_until_it_acknowledges),
+    TEST(a_job_that_is_to_be_indexed_is),
     TEST(large_bodies_are_left_to_a_pop),
     TEST(a_pause_that_ends_hands_out_what_becomes_ready_with_it),
     TEST(those_that_expire_in_between_are_passed_by),

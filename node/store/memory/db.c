@@ -69,13 +69,13 @@ const struct store_lease_key *memory_db_lease_key(const struct memory_db *db)
 static void bucket_fini(struct bucket *bucket)
 {
     struct topic *topic, *next_topic;
-    struct owner *owner, *next_owner;
+    struct id_entry *entry, *next_entry;
 
     HASH_ITER (hh, bucket->topics, topic, next_topic)
         memory_topic_free(topic);
-    HASH_ITER (hh, bucket->owners, owner, next_owner) {
-        HASH_DEL(bucket->owners, owner);
-        free(owner);
+    HASH_ITER (hh, bucket->ids, entry, next_entry) {
+        HASH_DEL(bucket->ids, entry);
+        free(entry);
     }
     timers_fini(&bucket->index);
     memory_history_fini(&bucket->history);

@@ -127,6 +127,8 @@ enum status memory_run_push(struct call *c)
         draw_own_key(c, record);
     if (c->op->in.push.bytes_max)
         record_count_bytes(c->topic, record);
+    if (c->op->in.push.is_indexed)
+        index_add(c->topic, job.id);
     memory_put(c, record, job.due_ms);
     return answer(c, &job, lives != NULL);
 }
@@ -166,7 +168,7 @@ static struct job reserve(struct call *c)
 
     enter_reserved(c->topic, record, c->now_ms + OP_UNCONFIRMED_MS);
     if (c->op->in.pop.id_only)
-        owner_set(c->topic, &record->job);
+        index_add(c->topic, record->job.id);
     return room_copy_job(c->room, &record->job);
 }
 
@@ -356,7 +358,6 @@ static int64_t rest_ms(const struct call *c, const struct job *job)
 static void end_reservation(struct call *c, struct record *record)
 {
     note_consumer(record);
-    owner_remove(c->topic, &record->job);
     record_leave(c->topic, record);
     c->op->out.change.tries = record->job.tries;
 }
@@ -437,7 +438,6 @@ static bool is_ready_and_stays_so(const struct call *c, const struct record *rec
 /* Moves the record from its place to another, or to the same anew. */
 static void move(struct call *c, struct record *record, int64_t due_ms)
 {
-    owner_remove(c->topic, &record->job);
     record_leave(c->topic, record);
     if (due_ms <= c->now_ms &&
         (record->job.state == JOB_DEAD || record->job.state == JOB_DELAYED))
@@ -480,11 +480,13 @@ enum status memory_run_get(struct call *c)
 
 enum status memory_run_owner(struct call *c)
 {
-    struct owner *owner = owner_find(c->bucket, c->op->id);
+    struct topic *topic = c->topic ? c->topic : index_find(c->bucket, c->op->id);
+    struct record *record = c->topic ? record_find(c->topic, c->op->id) : NULL;
 
-    if (!owner)
+    if (!topic || (c->topic && !record))
         return STATUS_NOT_FOUND;
-    c->op->out.owner.topic = room_copy(c->room, owner->topic->name);
-    c->op->out.owner.stamp = owner->stamp;
+    c->op->out.owner.topic = room_copy(c->room, topic->name);
+    if (record && record->job.state == JOB_RESERVED)
+        c->op->out.owner.stamp = record->job.stamp;
     return STATUS_OK;
 }

@@ -226,47 +226,53 @@ int64_t record_counted_bytes(const struct record *record)
     return record->is_counted ? (int64_t)record->job.body.len : 0;
 }
 
+static struct id_entry *find_entry(struct bucket *bucket, struct bytes id)
+{
+    struct id_entry *entry;
+
+    HASH_FIND(hh, bucket->ids, id.at, id.len, entry);
+    return entry;
+}
+
+struct topic *index_find(struct bucket *bucket, struct bytes id)
+{
+    struct id_entry *entry = find_entry(bucket, id);
+
+    return entry ? entry->topic : NULL;
+}
+
+void index_add(struct topic *topic, struct bytes id)
+{
+    struct bucket *bucket = topic->bucket;
+    struct id_entry *entry = find_entry(bucket, id);
+
+    if (!entry) {
+        entry = must(calloc(1, sizeof(*entry) + id.len));
+        memcpy(entry->id, id.at, id.len);
+        HASH_ADD_KEYPTR(hh, bucket->ids, entry->id, id.len, entry);
+    }
+    entry->topic = topic;
+}
+
+/* Another topic of the bucket may have a job of this id: that one's entry stays. */
+static void remove_entry(struct topic *topic, struct bytes id)
+{
+    struct id_entry *entry = find_entry(topic->bucket, id);
+
+    if (!entry || entry->topic != topic)
+        return;
+    HASH_DEL(topic->bucket->ids, entry);
+    free(entry);
+}
+
 void record_delete(struct topic *topic, struct record *record)
 {
     topic->counted_bytes -= record_counted_bytes(record);
-    owner_remove(topic, &record->job);
+    remove_entry(topic, record->job.id);
     record_leave(topic, record);
     record_end_expiry(topic, record);
     HASH_DEL(topic->records, record);
     free(record);
-}
-
-struct owner *owner_find(struct bucket *bucket, struct bytes id)
-{
-    struct owner *owner;
-
-    HASH_FIND(hh, bucket->owners, id.at, id.len, owner);
-    return owner;
-}
-
-void owner_set(struct topic *topic, const struct job *job)
-{
-    struct bucket *bucket = topic->bucket;
-    struct owner *owner = owner_find(bucket, job->id);
-
-    if (!owner) {
-        owner = must(calloc(1, sizeof(*owner) + job->id.len));
-        memcpy(owner->id, job->id.at, job->id.len);
-        HASH_ADD_KEYPTR(hh, bucket->owners, owner->id, job->id.len, owner);
-    }
-    owner->topic = topic;
-    owner->stamp = job->stamp;
-}
-
-void owner_remove(struct topic *topic, const struct job *job)
-{
-    struct owner *owner = owner_find(topic->bucket, job->id);
-
-    /* Another topic of the bucket may have a job of this id: that one's owner stays. */
-    if (!owner || owner->topic != topic)
-        return;
-    HASH_DEL(topic->bucket->owners, owner);
-    free(owner);
 }
 
 /* ---- orphans ---- */

@@ -89,10 +89,10 @@ struct topic {
     char bytes[];
 };
 
-struct owner {
+/* An entry of the index of ids. */
+struct id_entry {
     UT_hash_handle hh;
     struct topic *topic;
-    int64_t stamp;
     char id[];
 };
 
@@ -111,7 +111,7 @@ struct bucket {
     struct memory_db *db;
     struct topic *topics;
     struct timers index;
-    struct owner *owners;
+    struct id_entry *ids; /* the index of ids */
     struct memory_history history;
     struct memory_identities identities; /* of bucket 0 */
     size_t token_len;                    /* of the highest token seen */
@@ -161,22 +161,23 @@ void memory_topic_set_next(struct topic *topic, int64_t at_ms);
 void memory_topic_announce(struct topic *topic);
 void memory_topic_tell_settings(struct topic *topic);
 
-/* ---- jobs by id, and the owners of the ids ---- */
+/* ---- jobs by id, and the index of ids ---- */
 
 struct record *record_find(struct topic *topic, struct bytes id);
 
 /* A copy of the job, expiring as its rules say, and in no place yet. */
 struct record *record_new(struct topic *topic, const struct job *job);
-void record_delete(struct topic *topic, struct record *record); /* its owner too */
+void record_delete(struct topic *topic,
+                   struct record *record); /* its entry of the index, too */
 void record_set_holder(struct record *record, struct bytes holder);
 
 /* From now on its body counts for its topic's max_bytes. */
 void record_count_bytes(struct topic *topic, struct record *record);
 int64_t record_counted_bytes(const struct record *record); /* 0: it does not count */
 
-struct owner *owner_find(struct bucket *bucket, struct bytes id);
-void owner_set(struct topic *topic, const struct job *job);
-void owner_remove(struct topic *topic, const struct job *job);
+/* NULL: no topic's. */
+struct topic *index_find(struct bucket *bucket, struct bytes id);
+void index_add(struct topic *topic, struct bytes id);
 
 /* ---- orphans: a place names a job that is gone ----
  *

@@ -93,12 +93,13 @@ static bool is_plain_push(const struct op *op)
            op->in.push.rules.priority == RULES_PRIORITY_DEFAULT && !push_has_extra(op);
 }
 
-/* A call brings the limits of its topic once. They change while a turn's pushes come only where
- * settings are read between two of them. */
+/* A call brings the limits of its topic once, and whether its pushes are indexed. Limits change
+ * while a turn's pushes come only where settings are read between two of them. */
 static bool has_limits_of(const struct op *op, const struct op *other)
 {
     return op->verb != OP_PUSH || (op->in.push.jobs_max == other->in.push.jobs_max &&
-                                   op->in.push.bytes_max == other->in.push.bytes_max);
+                                   op->in.push.bytes_max == other->in.push.bytes_max &&
+                                   op->in.push.is_indexed == other->in.push.is_indexed);
 }
 
 bool request_may_share(const struct request *r)

@@ -209,7 +209,7 @@ static void the_holder_stands_before_the_body(void **state)
 
 static void the_holder_stands_behind_the_rules(void **state)
 {
-    int flags = JOB_FLAG_RULES | JOB_FLAG_HOLDER | JOB_FLAG_CONFIRMED | JOB_FLAG_OWNED;
+    int flags = JOB_FLAG_RULES | JOB_FLAG_HOLDER | JOB_FLAG_CONFIRMED | JOB_FLAG_INDEXED;
     struct job job = unpacked(value_of(&example, flags, BYTES(RULES HOLDER "body")));
 
     assert_int_equal(job.rules.max_tries, 0x0506);

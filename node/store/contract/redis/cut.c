@@ -34,10 +34,10 @@ static void set_the_scene(void)
     memset(&cut_scene, 0, sizeof(cut_scene));
     redis_fixture_command(contract_redis_fixture(), "FLUSHDB");
     run_well(cut_rich_op("dead"));
-    job = contract_pop_owned();
+    job = contract_pop_indexed();
     assert_status(bury(&job), OK);
     run_well(cut_rich_op("held"));
-    cut_scene.held = contract_pop_owned();
+    cut_scene.held = contract_pop_indexed();
     push("popped");
     cut_scene.popped = pop_one();
     run_well(cut_rich_op("ready"));

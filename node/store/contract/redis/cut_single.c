@@ -24,6 +24,7 @@ static struct op push_rich(const char *id)
     struct op op = cut_rich_op(id);
 
     op.in.push.mode = PUSH_REPLACE;
+    op.in.push.is_indexed = true;
     return op;
 }
 
@@ -82,6 +83,7 @@ static struct op large_beside(const char *id, int64_t delay_ms)
 
     cut_scene.together = large_op("");
     cut_scene.together.in.push.delay_ms = delay_ms;
+    cut_scene.together.in.push.is_indexed = op.in.push.is_indexed = true;
     return op;
 }
 
@@ -191,7 +193,7 @@ static struct op release_ranked(int64_t delay_ms)
     op.in.push.rules.priority = 1;
     op.in.push.rules.max_tries = 2;
     run_well(op);
-    job = contract_pop_owned();
+    job = contract_pop_indexed();
     cut_scene.more[0] = "ranked";
     op = lease_op(OP_RELEASE, &job);
     op.in.lease.delay_ms = delay_ms;

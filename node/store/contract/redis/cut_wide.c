@@ -108,8 +108,8 @@ static struct op scan_for_a_consumer(const char *id)
 /* A consumer waits, and the line is empty: what becomes due goes to it at once. */
 static struct op scan_past_the_line(const char *id)
 {
-    contract_pop_owned(); /* "ready" */
-    contract_pop_owned(); /* and "plain" */
+    contract_pop_indexed(); /* "ready" */
+    contract_pop_indexed(); /* and "plain" */
     assert_status(move("delayed", FAR_MS, FROM(DELAYED)), OK);
     push_delayed("due", 1);
     add("due");

@@ -22,14 +22,15 @@ static void nothing_of_a_job_stays_when_it_is_gone(void **state)
     assert_status(cancel("ready"), OK);
     assert_status(cancel("later"), OK);
     assert_status(cancel("small"), OK);
-    due = contract_pop_owned();
+    due = contract_pop_indexed();
     assert_bytes(due.id, BYTES("due"));
     assert_status(cancel("due"), OK);
     assert_int_equal(pop(1).out.pop.count, 0);
     assert_nothing_stays();
 }
 
-/* In one call: with bodies apart, ttls and owners. The last ones call the scan. */
+/* In one call: with bodies apart, ttls and entries of the index. The last ones call the scan.
+ */
 static void nothing_stays_of_jobs_that_are_acknowledged_together(void **state)
 {
     enum { COUNT = 4 };
@@ -41,7 +42,7 @@ static void nothing_stays_of_jobs_that_are_acknowledged_together(void **state)
 
         op.in.push.ttl_ms = i < 2 ? 0 : FAR_MS;
         run_well(op);
-        jobs[i] = contract_pop_owned();
+        jobs[i] = contract_pop_indexed();
     }
     assert_int_equal(delivered(jobs, COUNT).out.leases.stale, 0);
     for (unsigned i = 0; i < COUNT; i++)
@@ -55,7 +56,7 @@ static void nothing_stays_of_jobs_that_are_acknowledged_together(void **state)
         assert_int_equal(plant("EXISTS", *letter, ""), 0);
 }
 
-/* In one call: one dies, one is ready again, one rests; all with ttls and owners. */
+/* In one call: one dies, one is ready again, one rests; all with ttls, and indexed. */
 static void no_lease_stays_of_jobs_that_are_released_together(void **state)
 {
     enum { COUNT = 3 };
@@ -68,7 +69,7 @@ static void no_lease_stays_of_jobs_that_are_released_together(void **state)
         op.in.push.ttl_ms = FAR_MS;
         op.in.push.rules.max_tries = i == 0 ? 1 : 2;
         run_well(op);
-        jobs[i] = contract_pop_owned();
+        jobs[i] = contract_pop_indexed();
     }
     for (unsigned i = 0; i < COUNT; i++)
         ops[i] = lease_op(OP_RELEASE, &jobs[i]);
@@ -79,7 +80,7 @@ static void no_lease_stays_of_jobs_that_are_released_together(void **state)
     assert_dead(numbered(0), DEATH_TRIES);
     assert_state(numbered(1), JOB_READY);
     assert_state(numbered(2), JOB_DELAYED);
-    assert_int_equal(plant("EXISTS", 'o', ""), 0);
+    assert_int_equal(plant("HLEN", 'o', ""), 3);
     assert_int_equal(plant("EXISTS", 'v', ""), 0);
     assert_int_equal(plant("ZCARD", 'e', ""), 2);
     audit();
@@ -93,7 +94,7 @@ static void let_die(const char *id)
     struct job job;
     op.in.push.rules.max_tries = 1;
     run_well(op);
-    job = contract_pop_owned();
+    job = contract_pop_indexed();
     op = touch(&job, 1);
     assert_status(op, OK);
     scan_at(after(&op, 1));

@@ -60,7 +60,7 @@ const char *contract_prefix(void)
     return prefix;
 }
 
-struct job contract_pop_owned(void)
+struct job contract_pop_indexed(void)
 {
     struct op op = run_well(
         (struct op){.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 1, .id_only = true}});
@@ -88,9 +88,9 @@ struct contract_scene contract_set_the_scene(void)
     contract_push_sized("small", 100, 0, TTR_MS);
     contract_push_sized("big", 4000, 0, TTR_MS);
     contract_push_sized("done", 4000, 0, 0);
-    scene.small = contract_pop_owned();
-    scene.big = contract_pop_owned();
-    scene.done = contract_pop_owned();
+    scene.small = contract_pop_indexed();
+    scene.big = contract_pop_indexed();
+    scene.done = contract_pop_indexed();
     contract_push_sized("ready", 4000, 0, TTR_MS);
     contract_push_sized("later", 100, FAR_MS, TTR_MS);
     wait_until(contract_push_sized("due", 4000, 1, TTR_MS).out.push.due_ms);

@@ -63,7 +63,7 @@ void contract_refused_unheard_together(const struct op *ops, unsigned count); /*
 #define CONTRACT_BYTES_MAX (INT64_C(1) << 40)
 
 /* TOPIC's first ready job, with its owner remembered. */
-struct job contract_pop_owned(void);
+struct job contract_pop_indexed(void);
 
 struct op contract_push_sized(const char *id, size_t body_bytes, int64_t delay_ms,
                               int64_t ttr_ms);

@@ -20,7 +20,7 @@ static struct job reserve_rich(const char *id)
     struct job job;
 
     run_well(rich_op(id));
-    job = contract_pop_owned();
+    job = contract_pop_indexed();
     assert_bytes(job.id, bytes_of_text(id));
     return job;
 }
@@ -107,17 +107,17 @@ static void no_lease_ends_when_a_key_is_wrong(void **state)
     op.verb = OP_DELIVERED;
     contract_all_or_nothing(op, "jpveow");
     contract_all_or_nothing(lease_op(OP_ACK, &job), "jpveow");
-    contract_all_or_nothing(lease_op(OP_BURY, &job), "jvtoxe");
+    contract_all_or_nothing(lease_op(OP_BURY, &job), "jvtxe");
     op = lease_op(OP_RELEASE, &job);
-    contract_all_or_nothing(op, "jvoqn");
+    contract_all_or_nothing(op, "jvqn");
     push("b");
     other = pop_one();
     two[0] = op;
     two[1] = lease_op(OP_RELEASE, &other);
-    contract_all_or_nothing_together(two, 2, "jrqvon");
+    contract_all_or_nothing_together(two, 2, "jrqvn");
     assert_status(ack(&other), OK);
     op.in.lease.delay_ms = 1000;
-    contract_all_or_nothing(op, "jvotd");
+    contract_all_or_nothing(op, "jvtd");
     assert_status(ack(&job), OK);
 }
 
@@ -129,15 +129,15 @@ static void no_last_try_ends_when_a_key_is_wrong(void **state)
     begin();
     op.in.push.rules.max_tries = 1;
     run_well(op);
-    job = contract_pop_owned();
-    contract_all_or_nothing(lease_op(OP_RELEASE, &job), "jvtoxe");
+    job = contract_pop_indexed();
+    contract_all_or_nothing(lease_op(OP_RELEASE, &job), "jvtxe");
     push("b");
     other = pop_one();
     two[0] = lease_op(OP_RELEASE, &job);
     two[1] = lease_op(OP_RELEASE, &other);
-    contract_all_or_nothing_together(two, 2, "jrvntoxe");
+    contract_all_or_nothing_together(two, 2, "jrvntxe");
     two[1].in.lease.delay_ms = 1000;
-    contract_all_or_nothing_together(two, 2, "jdvtoxe");
+    contract_all_or_nothing_together(two, 2, "jdvtxe");
     assert_status(ack(&other), OK);
     assert_status(release(&job, 0), OK);
     assert_dead("a", DEATH_TRIES);
@@ -158,7 +158,7 @@ static void no_move_happens_when_a_key_is_wrong(void **state)
 {
     begin_with_three();
     assert_moved_or_left("dead", "jqxn", "jdtx");
-    assert_moved_or_left("reserved", "jqvno", "jdtvo");
+    assert_moved_or_left("reserved", "jqvn", "jdtv");
     assert_moved_or_left("ready", "j", "jdtq");
     assert_moved_or_left("ready", "jqdn", "jdt");
 }

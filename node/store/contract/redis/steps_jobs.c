@@ -96,6 +96,7 @@ static struct op any_push(struct bytes topic)
         op.in.push.attributes = twins_below(2) ? BYTES("") : BYTES("\1a\0\3one");
     }
     op.in.push.mode = (enum push_mode)twins_below(3);
+    op.in.push.is_indexed = twins_below(2);
     op.in.push.jobs_max = twins_below(3) ? 0 : 1 + twins_below(9);
     op.in.push.bytes_max =
         twins_below(3) ? 0 : 1 + twins_below(twins_below(4) ? 8000 : 4000000);
@@ -188,7 +189,7 @@ void step_id(enum op_verb verb, struct bytes topic)
 {
     struct op op = {.verb = verb, .topic = topic, .bucket = bucket_of(TOPIC), .id = any_id()};
 
-    if (verb == OP_OWNER)
+    if (verb == OP_OWNER && twins_below(3))
         op.topic = bytes_of("", 0);
     if (verb == OP_MOVE) {
         op.in.move.delay_ms = any_delay();

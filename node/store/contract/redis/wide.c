@@ -23,7 +23,7 @@ static struct op wide_op(bool is_big, bool is_urgent)
 static void set_a_wide_scene(void)
 {
     for (unsigned i = 0; i < 4; i++) {
-        struct job job = (run_well(wide_op(i & 1, i & 2)), contract_pop_owned());
+        struct job job = (run_well(wide_op(i & 1, i & 2)), contract_pop_indexed());
 
         assert_status(bury(&job), OK);
     }

@@ -19,6 +19,8 @@ static void no_push_changes_a_job_when_a_key_is_wrong(void **state)
 
     contract_set_the_scene();
     contract_all_or_nothing(op, "jprn");
+    op.in.push.is_indexed = true;
+    contract_all_or_nothing(op, "jprno");
     op.in.push.delay_ms = 100;
     contract_all_or_nothing(op, "jpdt");
     op.id = BYTES("");
@@ -59,9 +61,9 @@ static void no_verb_of_a_lease_changes_a_job_when_a_key_is_wrong(void **state)
     op.verb = OP_TOUCH;
     contract_all_or_nothing(op, "jvt");
     op.verb = OP_RELEASE;
-    contract_all_or_nothing(op, "jrvno");
+    contract_all_or_nothing(op, "jrvn");
     op.in.lease.delay_ms = 10;
-    contract_all_or_nothing(op, "jdvto");
+    contract_all_or_nothing(op, "jdvt");
 }
 
 static void no_verb_of_two_leases_changes_a_job_when_a_key_is_wrong(void **state)
@@ -71,11 +73,11 @@ static void no_verb_of_two_leases_changes_a_job_when_a_key_is_wrong(void **state
 
     contract_all_or_nothing_together(ops, 2, "jpvow");
     ops[0].verb = ops[1].verb = OP_RELEASE;
-    contract_all_or_nothing_together(ops, 2, "jrvno");
+    contract_all_or_nothing_together(ops, 2, "jrvn");
     ops[1].in.lease.delay_ms = 10;
-    contract_all_or_nothing_together(ops, 2, "jrdvno");
+    contract_all_or_nothing_together(ops, 2, "jrdvn");
     ops[0].in.lease.delay_ms = 20;
-    contract_all_or_nothing_together(ops, 2, "jdvto");
+    contract_all_or_nothing_together(ops, 2, "jdvt");
 }
 
 static void no_two_pushes_add_a_job_when_a_key_is_wrong(void **state)
@@ -88,6 +90,8 @@ static void no_two_pushes_add_a_job_when_a_key_is_wrong(void **state)
     contract_all_or_nothing_together(ops, 2, "jprnw");
     ops[0].in.push.delay_ms = 1;
     contract_all_or_nothing_together(ops, 2, "jpdrtnw");
+    ops[0].in.push.is_indexed = ops[1].in.push.is_indexed = true;
+    contract_all_or_nothing_together(ops, 2, "jpdrtnwo");
 }
 
 static void no_cancel_changes_a_job_when_a_key_is_wrong(void **state)
@@ -244,7 +248,7 @@ static void let_a_bucket_have_work(void)
 
     for (unsigned i = 0; i < 2; i++) {
         push("");
-        job = contract_pop_owned();
+        job = contract_pop_indexed();
         assert_status(bury(&job), OK);
     }
     configure(settings, settings.set);

@@ -1,13 +1,13 @@
 -- bury: the job is dead, until somebody kicks or deletes it; its holder says so.
 --
--- KEYS   j v t o x, and by rule the topic's e
+-- KEYS   j v t x, and by rule the topic's e
 -- ARGV   topic, id, stamp (6 bytes)
 -- answer code, now, wait, tries
--- USES   now check_lease owns event confirmed raised moved expires beside die
+-- USES   now check_lease event confirmed raised moved expires beside die
 --
--- The job has no owner any more. A consumer that buries a job had it: that is a try.
+-- A consumer that buries a job had it: that is a try.
 
-local j, v, t, o, x = unpack(KEYS)
+local j, v, t, x = unpack(KEYS)
 local topic, id = ARGV[1], ARGV[2]
 
 local value = call('HGET', j, id)
@@ -15,7 +15,6 @@ local code = check_lease(value, ARGV[3])
 if code ~= OK then
     return {code, now, -1}
 end
-local is_owner = owns(o, value, id, topic)
 if byte(value) % 64 < 32 then
     value = confirmed(value)
 end
@@ -27,7 +26,4 @@ call('ZREM', v, '') -- even if Redis is full
 local wait = event(t, topic, now + 1000)
 die(j, x, e, id, raised(value, BURIES), BURIED)
 call('ZREM', v, id)
-if is_owner then
-    call('HDEL', o, id)
-end
 return {OK, now, wait, (parse('>I2', value, 2))}

@@ -24,7 +24,7 @@
 -- A job's value (node/store/job.h), 1-based: state and flags 1, tries 2-3, TTR 4-7, due 8-13,
 -- stamp 14-19, delay 20-24, and what its flags say. Of the first byte, % 8 is the state;
 --   % 16 >= 8     BIG        the body is in p
---   % 32 >= 16    OWNED      there may be an entry in o
+--   % 32 >= 16    INDEXED    o has an entry of the job's id, perhaps of another topic
 --   % 64 >= 32    CONFIRMED  it is reserved, and its consumer has it
 --   % 128 >= 64   RULES      behind the header: priority 25-28, max_tries 29-30, backoff 31-40
 --                            (kind, jitter, base 4, cap 4), expires 41-46 (node/store/job.h);

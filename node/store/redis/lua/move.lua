@@ -1,16 +1,16 @@
 -- move: the job is due at another time, or now, wherever it was.
 --
--- KEYS   j r d v x t n o q
+-- KEYS   j r d v x t n q
 -- ARGV   topic, id, and packed as '>I6I6B': delay ms, at ms (0: delay counts), the states from
 --        which this is done, as the sum of their 2^state
 -- answer code, now, wait, due, 1: it was ready already, and stays as it is
--- USES   now owns wake event moved due_at rank_of key_for raised beside place_of make_ready revived
+-- USES   now wake event moved due_at rank_of key_for raised beside place_of make_ready revived
 --
 -- A dead job begins anew: no try counted, and no ttl. A ready job that stays ready is left as
 -- it is. The others leave their place last: a script that breaks off before that leaves them in
 -- two places, not in none.
 
-local j, r, d, v, x, t, n, o, q = unpack(KEYS)
+local j, r, d, v, x, t, n, q = unpack(KEYS)
 local topic, id = ARGV[1], ARGV[2]
 local delay, at, mask = parse('>I6I6B', ARGV[3])
 local DELAY_MAX = 3650 * 86400000
@@ -29,7 +29,7 @@ elseif state == READY and due <= now then
 end
 
 local place, member = place_of(j, topic, id, value)
-local is_owner, wait = owns(o, value, id, topic), -1
+local wait = -1
 local clearing
 if place then
     call('ZCARD', place)
@@ -64,8 +64,5 @@ else
 end
 if place and not (state == DELAYED and due > now) then
     call('ZREM', place, member)
-end
-if is_owner then
-    call('HDEL', o, id)
 end
 return {OK, now, wait, due, 0}

@@ -2,11 +2,11 @@
 --
 -- KEYS   j p d r t n a, then u where the push is to be noted. Not named, because a key that is named
 --        costs, but made here from the name of j: q and e for a job that has rules, for a job that is
---        replaced its place and the bucket's o, and where bytes are limited w
+--        replaced its place and the bucket's o, which one to be indexed needs, too, and where bytes are limited w
 -- ARGV   topic, id ('': make one), body, and packed as '>I5I6I4BBBBI6': delay ms, at ms (0: delay
 --        counts), TTR ms, number of buckets, this bucket, what to do where the id lives (0:
 --        refuse, 1: replace, 2: leave it; and 4 where the ttl counts from when it is due, not from
---        now), how it is noted (1: say how long u is kept, too; 2: it is a retry; 4: u must be
+--        now, 8 where it is to be indexed), how it is noted (1: say how long u is kept, too; 2: it is a retry; 4: u must be
 --        there), its number in the ledger; and behind it, where one of them is limited, as '>I4I6' how
 --        many jobs the topic may have and how many bytes of bodies (0: any number); then the first and
 --        the last byte of its entry in u. For a job that has rules also those, packed as in a value,
@@ -35,10 +35,12 @@ local topic, id, body, rules = ARGV[1], ARGV[2], ARGV[3], ARGV[7]
 local delay, at, ttr, buckets, bucket, mode, note, number = parse('>I5I6I4BBBBI6', ARGV[4])
 local BIG_BYTES, IDS_TRIED, LIMITS_AT = 1024, 1000, 26
 local DELAY_MAX = 3650 * 86400000
-local REPLACE, IGNORE, TTL_FROM_DUE = 1, 2, 4
+local REPLACE, IGNORE, TTL_FROM_DUE, INDEXED = 1, 2, 4, 8
 local KEEP_MS = '3600000' -- PUSH_LEDGER_KEEP_MS
 local RENEWS, AGAIN, THERE = 1, 2, 4
 local REPLACED, EVENT, REFUSED = 1, 2, 4
+local index = mode >= INDEXED and sub(j, 1, -#topic - 3) .. 'o'
+mode = mode % INDEXED
 
 if u then
     local entry = call('GETRANGE', u, ARGV[5], ARGV[6])
@@ -158,6 +160,9 @@ local is_big = #body > BIG_BYTES
 if is_big then
     call('HLEN', p)
 end
+if index then
+    call('HLEN', index)
+end
 
 -- The remains of the replaced job, for the end of the script.
 local leftovers, clearing
@@ -178,7 +183,7 @@ if old then
         call('ZCARD', watched)
         leftovers[#leftovers + 1] = {'ZREM', watched, id}
     end
-    if owns(o, old, id, topic) then
+    if not index and owns(o, old, id, topic) then
         leftovers[#leftovers + 1] = {'HDEL', o, id}
     end
     if byte(old) % 16 >= 8 and not is_big then
@@ -242,13 +247,16 @@ else
     end
 end
 
-local flags = (is_big and 8 or 0) + (rules and 64 or 0)
+local flags = (is_big and 8 or 0) + (index and 16 or 0) + (rules and 64 or 0)
 local value = pack('>BI2I4I6I6I5', state + flags, 0, ttr, at, stamp, delay + mark)
 if rules and #rules > 22 then
     local key = by_id and MIDDLE + number_by_id or 0
     value = value .. sub(rules, 1, 24) .. pack('>I6I6', key, now) .. sub(rules, 37)
 elseif rules then
     value = value .. rules
+end
+if index then
+    call('HSET', index, id, '\0\0\0\0\0\0' .. topic)
 end
 if is_big then
     call('HSET', p, id, body)

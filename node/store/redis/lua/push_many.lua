@@ -1,7 +1,7 @@
 -- push_many: the pushes of one topic that met in one turn of the node's loop.
 --
 -- KEYS   j p d r t n a u, as push has them
--- ARGV   topic, and packed as '>BBBI6': number of buckets, this bucket, 1: say how long u is kept, the
+-- ARGV   topic, and packed as '>BBBI6': number of buckets, this bucket, 1: say how long u is kept + 2: they are indexed, the
 --        number of the first push in the ledger, and perhaps behind it, as in push, what the topic may
 --        have; the first and the last byte of their entries in u; then
 --        for each push id ('': make one), body, and packed as '>I5I6I4' delay ms, at ms (0: delay counts),
@@ -21,7 +21,9 @@ local buckets, bucket, renews, number = parse('>BBBI6', ARGV[2])
 local FIRST, BIG_BYTES, IDS_TRIED, DELAY_MAX = 5, 1024, 1000, 3650 * 86400000
 local KEEP_MS = '3600000' -- PUSH_LEDGER_KEEP_MS
 local LIMITS_AT, UNKNOWN, TOPIC_FULL, TOPIC_FULL_BYTES, EVENT = 10, 8, 9, 10, 2
-local COUNTED = 549755813888 -- JOB_COUNTED
+local COUNTED, RENEWS = 549755813888, 1 -- JOB_COUNTED
+local index = renews > RENEWS and sub(j, 1, -#topic - 3) .. 'o'
+renews = renews % 2
 
 local ids, makes = {}, false
 for i = FIRST, #ARGV, 3 do
@@ -106,6 +108,9 @@ end
 if big then
     call('HLEN', p)
 end
+if index then
+    call('HLEN', index)
+end
 local is_first, wait = false, -1
 if ready > 0 and call('LLEN', r) == 0 then
     -- HERE wake
@@ -126,6 +131,7 @@ elseif ready > 0 then
 end
 
 local places, entries, values, bodies, notes, answer = {}, {}, {}, {}, {}, {OK, now, wait}
+local named, entry = {}, '\0\0\0\0\0\0' .. topic
 for i = 1, count do
     local id, code, at, stamp = ids[i], codes[i], dues[i], 0
     local note = sub(noted, (i - 1) * ENTRY_BYTES + 1, i * ENTRY_BYTES)
@@ -140,8 +146,11 @@ for i = 1, count do
             places[#places + 1] = id
         end
         values[#values + 1] = id
-        values[#values + 1] = pack('>BI2', state + (is_big and 8 or 0) + (rules ~= '' and 64 or 0), 0)
+        values[#values + 1] = pack('>BI2', state + (is_big and 8 or 0) + (index and 16 or 0) + (rules ~= '' and 64 or 0), 0)
             .. sub(packed, 12, 15) .. pack('>I6I6I5', at, stamp, delays[i] + mark) .. rules .. (is_big and '' or body)
+        if index then
+            named[#named + 1], named[#named + 2] = id, entry
+        end
         if is_big then
             bodies[#bodies + 1] = id
             bodies[#bodies + 1] = body
@@ -159,6 +168,9 @@ if #entries > 0 then
 end
 if #bodies > 0 then
     call('HSET', p, unpack(bodies))
+end
+if #named > 0 then
+    call('HSET', index, unpack(named))
 end
 if #values > 0 then
     call('HSET', j, unpack(values))

@@ -1,23 +1,23 @@
 -- release: consumers give jobs of a topic back, at once or with a delay; one, or those that met in one
 -- turn of the node's loop.
 --
--- KEYS   j r d v t n o q x, and by rule the topic's e
+-- KEYS   j r d v t n q x, and by rule the topic's e
 -- ARGV   topic, then for each job: id, and packed as '>I6I5' stamp, delay ms + 1 (0: what the job's
 --        backoff says)
 -- answer OK, now, wait, then for each job: code, due (0: it died), tries, why it died (0: it did not)
--- USES   now check_lease owns confirmed raised moved due_at expires used_up rest beside wake become_ready event
+-- USES   now check_lease confirmed raised moved due_at expires used_up rest beside wake become_ready event
 --
--- A job is due anew, after the delay; the delay it was pushed with stays in its header. It has no
--- owner any more. A consumer that releases a job had it: that is a try, perhaps the last. They are
--- released in their order, but what there is for a key is written at once.
+-- A job is due anew, after the delay; the delay it was pushed with stays in its header. A consumer
+-- that releases a job had it: that is a try, perhaps the last. They are released in their order, but
+-- what there is for a key is written at once.
 
-local j, r, d, v, t, n, o, q, x = unpack(KEYS)
+local j, r, d, v, t, n, q, x = unpack(KEYS)
 local topic = ARGV[1]
 local DELAY_MAX = 3650 * 86400000
 
 -- HERE leases
 
-local answer, released, owners, seen, soonest = {OK, now, -1}, {}, {}, {}, math.huge
+local answer, released, seen, soonest = {OK, now, -1}, {}, {}, math.huge
 local ready, later, dying, mortal, changed = ready_batch({}, {}), {}, {}, {}, {}
 for i = 1, #ids do
     local id, value, stamp = ids[i], values[i], sub(ARGV[2 * i + 1], 1, 6)
@@ -29,9 +29,6 @@ for i = 1, #ids do
     if code == OK then
         seen[id] = true
         released[#released + 1] = id
-        if owns(o, value, id, topic) then
-            owners[#owners + 1] = id
-        end
         if byte(value) % 64 < 32 then
             value = confirmed(value)
         end
@@ -97,8 +94,5 @@ call('HSET', j, unpack(changed))
 call('ZREM', v, unpack(released))
 if #mortal > 0 then
     call('ZREM', e, unpack(mortal))
-end
-if #owners > 0 then
-    call('HDEL', o, unpack(owners))
 end
 return answer

@@ -34,7 +34,7 @@
 -- where jobs of its topic are moved into the line, after all moves. Only what a pop leaves, or could not
 -- pop, is published. (Behind the scan, without a wake-up, a pop could be lost with the connection,
 -- and other nodes would not know of the jobs.) Where the line is empty, and the pop wants all that
--- is due, jobs without rules, a large body or an owner are reserved at once: half of the calls.
+-- is due, jobs without rules or a large body are reserved at once: half of the calls.
 --
 -- A job that is due and expired dies. A job that dies here counts against its topic's limits at
 -- once, but is not deleted: a dead job stays for one scan at least.
@@ -187,7 +187,8 @@ local function may_go_straight(plan, pop)
         return false
     end
     for i = 1, #ids do
-        if byte(values[i]) % 128 ~= DELAYED then
+        local first = byte(values[i])
+        if first % 16 ~= DELAYED or first % 128 >= 64 then -- INDEXED may be
             return false
         end
     end
@@ -407,14 +408,15 @@ end
 -- pop_jobs. It cannot fail half-way, because all of its keys have been read. The counter has given the
 -- jobs numbers for places in the line, too, so that leases have the same numbers either way.
 local function reserve(plan, pop)
-    local UNCONFIRMED_MS, OWNED = 5000, 16 -- OP_UNCONFIRMED_MS
+    local UNCONFIRMED_MS, INDEXED = 5000, 16 -- OP_UNCONFIRMED_MS
     local ids, values, count = plan.batch.ids, plan.batch.values, #plan.batch.ids
     local number, soon = call('INCRBY', n, count) - count, now + UNCONFIRMED_MS
-    local state, deadline = RESERVED + (pop.remembers and OWNED or 0), format('%d', soon)
+    local deadline = format('%d', soon)
     local deadlines, reserved, owners, popped = {}, {}, {}, {OK, now, -1, 0}
     for i = 1, count do
         local id, lease = ids[i], pack('>I6', number + i)
-        local value = moved(values[i], state, lease)
+        local is_new = pop.remembers and byte(values[i]) % 32 < INDEXED
+        local value = moved(values[i], RESERVED + (is_new and INDEXED or 0), lease)
         if pop.remembers then
             owners[2 * i - 1], owners[2 * i] = id, lease .. plan.topic
         end

@@ -44,18 +44,33 @@ static enum reply_meaning decode_error(const redisReply *reply, struct op *op)
     return REPLY_REFUSED;
 }
 
-/* The plain HGET: nil, or the stamp and the topic. */
+/* An entry of the index has six bytes before the topic, for nodes of the version before. */
+static bool take_owner(struct bytes value, struct op *op)
+{
+    struct job job;
+
+    if (op->topic.len == 0 && value.len > 6) {
+        op->out.owner.topic = bytes_of(value.at + 6, value.len - 6);
+        op->out.owner.stamp = 0;
+        return true;
+    }
+    if (op->topic.len == 0 || job_unpack(value, &job) != STATUS_OK)
+        return false;
+    op->out.owner.topic = op->topic;
+    op->out.owner.stamp = job.state == JOB_RESERVED ? job.stamp : 0;
+    return true;
+}
+
+/* The plain HGET: nil, or an entry of the index, or with a topic the job. */
 static enum reply_meaning decode_owner(const redisReply *reply, struct op *op)
 {
-    if (reply->type == REDIS_REPLY_NIL) {
+    if (reply->type == REDIS_REPLY_NIL)
         op->status = STATUS_NOT_FOUND;
-    } else if (reply->type == REDIS_REPLY_STRING && reply->len > 6) {
-        op->out.owner.topic = bytes_of(reply->str + 6, reply->len - 6);
-        op->out.owner.stamp = packed_get(reply->str, 6);
+    else if (reply->type == REDIS_REPLY_STRING &&
+             take_owner(bytes_of(reply->str, reply->len), op))
         op->status = STATUS_OK;
-    } else {
+    else
         return malformed(op);
-    }
     op->now_ms = 0;
     op->wait_ms = -1;
     return REPLY_DONE;

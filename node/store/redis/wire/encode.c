@@ -35,6 +35,8 @@ void share_pack(const struct scan_share *share, char *to)
  */
 
 #define TTL_FROM_DUE 4 /* beside the mode of a push */
+#define INDEXED      8
+#define MANY_INDEXED 2 /* beside whether a call of several renews */
 
 enum {
     NOTE_RENEWS = 1,
@@ -98,7 +100,9 @@ static void add_noted_push(struct script_call *call, const struct script_keys *k
     call_pack(call, 4, op->in.push.ttr_ms);
     call_pack(call, 1, keys->buckets);
     call_pack(call, 1, op->bucket);
-    call_pack(call, 1, op->in.push.mode + (op->in.push.ttl_from_due ? TTL_FROM_DUE : 0));
+    call_pack(call, 1,
+              op->in.push.mode + (op->in.push.ttl_from_due ? TTL_FROM_DUE : 0) +
+                  (op->in.push.is_indexed ? INDEXED : 0));
     call_pack(call, 1,
               (note->renews ? NOTE_RENEWS : 0) + (note->is_retry ? NOTE_RETRY : 0) +
                   (note->was_there ? NOTE_THERE : 0));
@@ -433,11 +437,11 @@ static const struct {
     [OP_KEEP] = {"jvt", add_leases},
     [OP_RETURN] = {"jrvnq", add_leases},
     [OP_ACK] = {"jpvo", add_lease},
-    [OP_RELEASE] = {"jrdvtnoqx", add_lease},
+    [OP_RELEASE] = {"jrdvtnqx", add_lease},
     [OP_TOUCH] = {"jvt", add_touch},
-    [OP_BURY] = {"jvtox", add_lease},
+    [OP_BURY] = {"jvtx", add_lease},
     [OP_CANCEL] = {"jpdvxortaq", add_cancel},
-    [OP_MOVE] = {"jrdvxtnoq", add_move},
+    [OP_MOVE] = {"jrdvxtnq", add_move},
     [OP_KICK] = {"jrxnq", add_kick},
     [OP_PURGE] = {"jpdrqvxota", add_purge},
     [OP_GET] = {"jpvx", add_id},
@@ -504,7 +508,7 @@ static void encode_owner(struct script_call *call, const struct script_keys *key
                          const struct op *op)
 {
     call_add(call, "HGET", 4);
-    call_add_keys(call, keys, op, "o");
+    call_add_keys(call, keys, op, op->topic.len ? "j" : "o");
     call_add_bytes(call, op->id);
 }
 
@@ -578,7 +582,7 @@ static void add_pushes(struct script_call *call, const struct script_keys *keys,
 
     call_pack(call, 1, keys->buckets);
     call_pack(call, 1, ops[0]->bucket);
-    call_pack(call, 1, note->renews);
+    call_pack(call, 1, note->renews + (ops[0]->in.push.is_indexed ? MANY_INDEXED : 0));
     call_pack(call, 6, (int64_t)note->number);
     pack_limits(call, ops[0]);
     call_pack_end(call, at);

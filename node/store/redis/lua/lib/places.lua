@@ -163,7 +163,7 @@ local function recounted(key, j, w, topic)
 end
 
 -- PART owns
--- Does o name this topic as the owner of the id? (Ids are unique within a topic only.)
+-- Is the job indexed, and does o name this topic for its id? (Ids are unique within a topic only.)
 local function owns(o, value, id, topic)
     if byte(value) % 32 >= 16 then
         local owner = call('HGET', o, id)

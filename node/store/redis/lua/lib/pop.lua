@@ -203,7 +203,7 @@ local function pop_jobs(keys, topic, count, id_only, may_bring, room)
             end
             value = char(first) .. sub(value, 2, 13) .. stamp .. sub(value, 20)
 
-            if id_only then
+            if id_only then -- the stamp is for nodes of the version before
                 owners[2 * i - 1], owners[2 * i] = id, stamp .. topic
             end
             deadlines[2 * i - 1], deadlines[2 * i] = deadline, id

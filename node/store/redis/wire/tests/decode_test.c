@@ -309,11 +309,30 @@ static void reads_an_owner(void **state)
 
     assert_int_equal(DECODE(&op, "$7\n\0\0\0\0\1\2t\n"), REPLY_DONE);
     assert_int_equal(op.status, STATUS_OK);
-    assert_int_equal(op.out.owner.stamp, 258);
+    assert_int_equal(op.out.owner.stamp, 0);
     assert_int_equal(op.out.owner.topic.len, 1);
     assert_int_equal(DECODE(&op, "$-1\n"), REPLY_DONE);
     assert_int_equal(op.status, STATUS_NOT_FOUND);
     assert_int_equal(DECODE(&op, "$6\n\0\0\0\0\1\2\n"), REPLY_MALFORMED);
+    assert_int_equal(op.status, STATUS_STORE_ERROR);
+}
+
+static void reads_who_has_reserved_a_job(void **state)
+{
+    struct op op = op_of(OP_OWNER);
+
+    op.topic = BYTES("t");
+    assert_int_equal(DECODE(&op, "$25\n\3\0\0\0\0\0\5\0\0\0\0\0\0"
+                                 "\0\0\0\0\1\2\0\0\0\0\0b\n"),
+                     REPLY_DONE);
+    assert_int_equal(op.status, STATUS_OK);
+    assert_int_equal(op.out.owner.stamp, 258);
+    assert_true(bytes_equal(op.out.owner.topic, op.topic));
+    assert_int_equal(DECODE(&op, "$24\n\2\0\0\0\0\0\5\0\0\0\0\0\0"
+                                 "\0\0\0\0\1\2\0\0\0\0\0\n"),
+                     REPLY_DONE);
+    assert_int_equal(op.out.owner.stamp, 0);
+    assert_int_equal(DECODE(&op, "$5\nshort\n"), REPLY_MALFORMED);
     assert_int_equal(op.status, STATUS_STORE_ERROR);
 }
 
@@ -401,6 +420,7 @@ int main(void)
         cmocka_unit_test(reads_a_page_of_topics),
         cmocka_unit_test(takes_no_more_topics_than_were_asked_for),
         cmocka_unit_test(reads_an_owner),
+        cmocka_unit_test(reads_who_has_reserved_a_job),
         cmocka_unit_test(tells_errors_apart),
         cmocka_unit_test(calls_a_malformed_answer_unknown_for_writes_only),
         cmocka_unit_test(refuses_outputs_that_cannot_be),

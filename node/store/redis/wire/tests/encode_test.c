@@ -298,12 +298,12 @@ static void packs_releases_that_travel_together(void **state)
     a.in.lease.delay_ms = 0x01020304FF;
     b.in.lease.delay_ms = -1;
     script_encode_many(&call, &keys, ops, 2, NULL, sha);
-    assert_int_equal(call.argc, 3 + 9 + 1 + 2 * 2);
-    assert_arg(11, "dq:{63}:x:t");
-    assert_arg(12, "t");
-    assert_arg(13, "a");
-    assert_true(bytes_equal(arg(14), BYTES("\0\0\0\0\1\2\1\2\3\5\0")));
-    assert_true(bytes_equal(arg(16), BYTES("\0\0\0\0\0\0\0\0\0\0\0")));
+    assert_int_equal(call.argc, 3 + 8 + 1 + 2 * 2);
+    assert_arg(10, "dq:{63}:x:t");
+    assert_arg(11, "t");
+    assert_arg(12, "a");
+    assert_true(bytes_equal(arg(13), BYTES("\0\0\0\0\1\2\1\2\3\5\0")));
+    assert_true(bytes_equal(arg(15), BYTES("\0\0\0\0\0\0\0\0\0\0\0")));
 }
 
 /* What it expires at is the script's to say: by its own clock. */
@@ -327,7 +327,7 @@ static void sends_rules_only_with_a_push_that_has_some(void **state)
                                            "\0\0\0\0\0\0")));
 }
 
-static void says_from_when_a_ttl_counts_beside_the_mode(void **state)
+static void says_beside_the_mode_from_when_a_ttl_counts_and_what_is_indexed(void **state)
 {
     struct op op = {.verb = OP_PUSH, .topic = BYTES("t"), .id = BYTES("id")};
 
@@ -338,6 +338,9 @@ static void says_from_when_a_ttl_counts_beside_the_mode(void **state)
     op.in.push.ttl_from_due = true;
     script_encode(&call, &keys, &op, sha);
     assert_int_equal(arg(13).at[17], 6);
+    op.in.push.is_indexed = true;
+    script_encode(&call, &keys, &op, sha);
+    assert_int_equal(arg(13).at[17], 14);
 }
 
 /* Where none is overridden, the command is what it was without. */
@@ -369,9 +372,9 @@ static void releases_at_once_later_or_as_the_backoff_says(void **state)
 
         op.in.lease.delay_ms = delays_ms[i];
         script_encode(&call, &keys, &op, sha);
-        assert_int_equal(call.argc, 3 + 9 + 3);
-        assert_int_equal(arg(14).len, 6 + 5);
-        assert_int_equal(arg(14).at[10], packed[i]);
+        assert_int_equal(call.argc, 3 + 8 + 3);
+        assert_int_equal(arg(13).len, 6 + 5);
+        assert_int_equal(arg(13).at[10], packed[i]);
     }
 }
 
@@ -382,12 +385,12 @@ static void packs_the_numbers_of_a_move(void **state)
     op.in.move.delay_ms = 258;
     op.in.move.states = 1 << JOB_DELAYED | 1 << JOB_DEAD;
     script_encode(&call, &keys, &op, sha);
-    assert_arg(12, "t");
-    assert_arg(13, "id");
-    assert_true(bytes_equal(arg(14), BYTES("\0\0\0\0\1\2\0\0\0\0\0\0\x12")));
+    assert_arg(11, "t");
+    assert_arg(12, "id");
+    assert_true(bytes_equal(arg(13), BYTES("\0\0\0\0\1\2\0\0\0\0\0\0\x12")));
     op.in.move.at_ms = 3;
     script_encode(&call, &keys, &op, sha);
-    assert_true(bytes_equal(arg(14), BYTES("\0\0\0\0\0\0\0\0\0\0\0\3\x12")));
+    assert_true(bytes_equal(arg(13), BYTES("\0\0\0\0\0\0\0\0\0\0\0\3\x12")));
 }
 
 static void names_the_state_and_the_time_of_a_chunk(void **state)
@@ -703,7 +706,7 @@ int main(void)
         cmocka_unit_test(packs_acknowledgements_that_travel_together),
         cmocka_unit_test(packs_releases_that_travel_together),
         cmocka_unit_test(sends_rules_only_with_a_push_that_has_some),
-        cmocka_unit_test(says_from_when_a_ttl_counts_beside_the_mode),
+        cmocka_unit_test(says_beside_the_mode_from_when_a_ttl_counts_and_what_is_indexed),
         cmocka_unit_test(puts_ttr_and_holder_behind_the_stamp),
         cmocka_unit_test(releases_at_once_later_or_as_the_backoff_says),
         cmocka_unit_test(packs_the_numbers_of_a_move),
