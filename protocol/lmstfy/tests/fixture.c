@@ -10,13 +10,11 @@
 
 int lmstfy_up(void **state)
 {
-    if (fixture_up(state))
-        return -1;
-    ((struct fixture *)*state)->app = lmstfy_app;
-    return 0;
+    return fixture_up_app(state, &lmstfy_app, NULL);
 }
 
-static void send_call(struct client *c, const char *line, const char *headers, const char *body)
+static void send_request(struct client *c, const char *line, const char *headers,
+                         const char *body)
 {
     struct buf text = BUF_INIT;
 
@@ -28,54 +26,30 @@ static void send_call(struct client *c, const char *line, const char *headers, c
     buf_fini(&text);
 }
 
-const char *call_with(struct fixture *f, const char *line, const char *headers,
-                      const char *body)
+const char *request_with(struct fixture *f, const char *line, const char *headers,
+                         const char *body)
 {
     struct client c = connect_client(f);
     struct buf with = BUF_INIT;
     const char *reply;
 
     buf_printf(&with, "Connection: close\r\n%s", headers);
-    send_call(&c, line, buf_text(&with), body);
+    send_request(&c, line, buf_text(&with), body);
     buf_fini(&with);
     reply = receive_all(&c);
     leave(&c);
     return reply;
 }
 
-const char *call(struct fixture *f, const char *line, const char *body)
+const char *request(struct fixture *f, const char *line, const char *body)
 {
-    return call_with(f, line, "", body);
+    return request_with(f, line, "", body);
 }
 
-const char *call_on(struct client *c, const char *line, const char *body)
+const char *request_on(struct client *c, const char *line, const char *body)
 {
-    send_call(c, line, "", body);
+    send_request(c, line, "", body);
     return receive(c);
-}
-
-static const char *json_of(const char *reply)
-{
-    const char *end = strstr(reply, "\r\n\r\n");
-
-    assert_non_null(end);
-    return end + 4;
-}
-
-static void assert_code(const char *reply, int code)
-{
-    char start[32];
-
-    snprintf(start, sizeof(start), "HTTP/1.1 %d ", code);
-    assert_starts(reply, start);
-    assert_has(reply, "\r\nX-Request-Id: ");
-}
-
-void assert_reply(const char *reply, int code, const char *json)
-{
-    assert_code(reply, code);
-    assert_has(reply, "\r\nContent-Type: application/json");
-    assert_string_equal(json_of(reply), json);
 }
 
 void assert_nothing(const char *reply)
@@ -108,7 +82,7 @@ const char *publish(struct fixture *f, const char *path)
     const char *reply;
 
     snprintf(line, sizeof(line), "PUT %s", path);
-    reply = call(f, line, "body");
+    reply = request(f, line, "body");
     assert_code(reply, 201);
     return member_of(reply, "job_id");
 }

@@ -9,15 +9,12 @@ int lmstfy_up(void **state); /* tear-down: fixture_down */
 
 /* "PUT /api/ns/q?delay=1" on a connection of its own, and its reply, borrowed until the next
  * one. `headers`: lines with their ends; `body` may be NULL. */
-const char *call_with(struct fixture *f, const char *line, const char *headers,
-                      const char *body);
-const char *call(struct fixture *f, const char *line, const char *body);
+const char *request_with(struct fixture *f, const char *line, const char *headers,
+                         const char *body);
+const char *request(struct fixture *f, const char *line, const char *body);
 
 /* The same on a connection that stays. */
-const char *call_on(struct client *c, const char *line, const char *body);
-
-/* This code, and exactly this JSON. */
-void assert_reply(const char *reply, int code, const char *json);
+const char *request_on(struct client *c, const char *line, const char *body);
 
 /* This code, and no body. */
 void assert_nothing(const char *reply);

@@ -15,23 +15,25 @@
 static void a_published_job_has_a_ulid(void **state)
 {
     struct fixture *f = *state;
-    const char *reply = call(f, "PUT /api/ns/q?delay=0&ttl=10&tries=3", "hello");
+    const char *reply = request(f, "PUT /api/ns/q?delay=0&ttl=10&tries=3", "hello");
     char expected[128];
 
     snprintf(expected, sizeof(expected), "{\"job_id\":\"%s\",\"msg\":\"published\"}",
              member_of(reply, "job_id"));
     assert_reply(reply, 201, expected);
     assert_int_equal(strlen(member_of(reply, "job_id")), 26);
+    assert_has(reply, "\r\nX-Request-Id: ");
+    assert_has(reply, "\r\nContent-Type: application/json");
 }
 
 static void a_body_may_be_empty_or_any_bytes(void **state)
 {
     struct fixture *f = *state;
 
-    assert_starts(call(f, "PUT /api/ns/q", NULL), "HTTP/1.1 201 ");
-    assert_has(call(f, "GET /api/ns/q", NULL), "\"data\":\"\"");
-    assert_starts(call(f, "PUT /api/ns/q", "\xff\x01{"), "HTTP/1.1 201 ");
-    assert_has(call(f, "GET /api/ns/q", NULL), "\"data\":\"/wF7\"");
+    assert_starts(request(f, "PUT /api/ns/q", NULL), "HTTP/1.1 201 ");
+    assert_has(request(f, "GET /api/ns/q", NULL), "\"data\":\"\"");
+    assert_starts(request(f, "PUT /api/ns/q", "\xff\x01{"), "HTTP/1.1 201 ");
+    assert_has(request(f, "GET /api/ns/q", NULL), "\"data\":\"/wF7\"");
 }
 
 static void what_is_wrong_with_a_publish_is_told(void **state)
@@ -58,7 +60,7 @@ static void what_is_wrong_with_a_publish_is_told(void **state)
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         snprintf(json, sizeof(json), "{\"error\":\"%s\"}", rows[i].error);
-        assert_reply(call(f, rows[i].line, "x"), 400, json);
+        assert_reply(request(f, rows[i].line, "x"), 400, json);
     }
     assert_int_equal(memory_store_count(f->ms, OP_PUSH), 0);
 }
@@ -70,21 +72,23 @@ static void names_that_are_too_long_are_told(void **state)
 
     memset(name, 'q', sizeof(name));
     snprintf(line, sizeof(line), "PUT /api/ns/%.197s", name);
-    assert_starts(call(f, line, "x"), "HTTP/1.1 201 ");
+    assert_starts(request(f, line, "x"), "HTTP/1.1 201 ");
     snprintf(line, sizeof(line), "PUT /api/ns/%.198s", name);
     assert_reply(
-        call(f, line, "x"), 400,
+        request(f, line, "x"), 400,
         "{\"error\":\"namespace and queue name together have more than 199 characters\"}");
     snprintf(line, sizeof(line), "PUT /api/ns/%.256s", name);
-    assert_reply(call(f, line, "x"), 400, "{\"error\":\"namespace or queue name too long\"}");
+    assert_reply(request(f, line, "x"), 400,
+                 "{\"error\":\"namespace or queue name too long\"}");
 }
 
 static void unknown_options_mean_nothing_and_escapes_are_resolved(void **state)
 {
     struct fixture *f = *state;
 
-    assert_starts(call(f, "PUT /api/n%73/q%5F1?priority=3&tries=%32&x", "x"), "HTTP/1.1 201 ");
-    assert_has(call(f, "GET /api/ns/q_1", NULL), "\"remain_tries\":1,");
+    assert_starts(request(f, "PUT /api/n%73/q%5F1?priority=3&tries=%32&x", "x"),
+                  "HTTP/1.1 201 ");
+    assert_has(request(f, "GET /api/ns/q_1", NULL), "\"remain_tries\":1,");
 }
 
 static void a_job_that_is_too_large_is_told(void **state)
@@ -94,9 +98,9 @@ static void a_job_that_is_too_large_is_told(void **state)
 
     memset(body, 'x', JOB_BODY_MAX + 1);
     body[JOB_BODY_MAX + 1] = '\0';
-    assert_reply(call(f, "PUT /api/ns/q", body), 413, "{\"error\":\"body too large\"}");
+    assert_reply(request(f, "PUT /api/ns/q", body), 413, "{\"error\":\"body too large\"}");
     body[JOB_BODY_MAX] = '\0';
-    assert_starts(call(f, "PUT /api/ns/q", body), "HTTP/1.1 201 ");
+    assert_starts(request(f, "PUT /api/ns/q", body), "HTTP/1.1 201 ");
     free(body);
 }
 
@@ -105,15 +109,15 @@ static void a_job_that_is_too_large_is_told(void **state)
 static void a_bulk_is_stored_as_its_raw_json(void **state)
 {
     struct fixture *f = *state;
-    const char *reply = call(f, "PUT /api/ns/q/bulk?tries=2", " [ {\"a\": 1}, \"b\" ] ");
+    const char *reply = request(f, "PUT /api/ns/q/bulk?tries=2", " [ {\"a\": 1}, \"b\" ] ");
 
     assert_starts(reply, "HTTP/1.1 201 ");
     assert_has(reply, "\r\n\r\n{\"job_ids\":[\"");
     assert_has(reply, "\"],\"msg\":\"published\"}");
-    reply = call(f, "GET /api/ns/q", NULL);
+    reply = request(f, "GET /api/ns/q", NULL);
     assert_string_equal(member_of(reply, "data"), "eyJhIjogMX0=");
     assert_string_equal(member_of(reply, "remain_tries"), "1");
-    assert_string_equal(member_of(call(f, "GET /api/ns/q", NULL), "data"), "ImIi");
+    assert_string_equal(member_of(request(f, "GET /api/ns/q", NULL), "data"), "ImIi");
 }
 
 static void what_is_wrong_with_a_bulk_is_told(void **state)
@@ -122,17 +126,17 @@ static void what_is_wrong_with_a_bulk_is_told(void **state)
     struct fixture *f = *state;
     struct buf many = BUF_INIT;
 
-    assert_reply(call(f, "PUT /api/ns/q/bulk", "{}"), 400, no_list);
-    assert_reply(call(f, "PUT /api/ns/q/bulk", NULL), 400, no_list);
-    assert_reply(call(f, "PUT /api/ns/q/bulk", "[1"), 400, no_list);
-    assert_reply(call(f, "PUT /api/ns/q/bulk", "[]"), 400, "{\"error\":\"no jobs\"}");
-    assert_reply(call(f, "PUT /api/ns/q/bulk?delay=x", "[1]"), 400,
+    assert_reply(request(f, "PUT /api/ns/q/bulk", "{}"), 400, no_list);
+    assert_reply(request(f, "PUT /api/ns/q/bulk", NULL), 400, no_list);
+    assert_reply(request(f, "PUT /api/ns/q/bulk", "[1"), 400, no_list);
+    assert_reply(request(f, "PUT /api/ns/q/bulk", "[]"), 400, "{\"error\":\"no jobs\"}");
+    assert_reply(request(f, "PUT /api/ns/q/bulk?delay=x", "[1]"), 400,
                  "{\"error\":\"invalid delay\"}");
     buf_add_text(&many, "[0");
     for (unsigned i = 0; i < 64; i++)
         buf_add_text(&many, ",0");
     buf_add_text(&many, "]");
-    assert_reply(call(f, "PUT /api/ns/q/bulk", buf_text(&many)), 400,
+    assert_reply(request(f, "PUT /api/ns/q/bulk", buf_text(&many)), 400,
                  "{\"error\":\"too many jobs\"}");
     assert_int_equal(memory_store_count(f->ms, OP_PUSH), 0);
     buf_fini(&many);
@@ -144,10 +148,10 @@ static void a_bulk_that_fails_says_how_many_are_there(void **state)
     const char *reply;
 
     memory_store_fail(f->ms, 1, STATUS_UNAVAILABLE, MEMORY_UNDONE);
-    reply = call(f, "PUT /api/ns/q/bulk", "[1,2,3]");
+    reply = request(f, "PUT /api/ns/q/bulk", "[1,2,3]");
     assert_starts(reply, "HTTP/1.1 503 ");
     assert_has(reply, "{\"error\":\"2 of 3 jobs are published; of the others: the store is ");
-    assert_reply(call(f, "GET /api/ns/q/size", NULL), 200,
+    assert_reply(request(f, "GET /api/ns/q/size", NULL), 200,
                  "{\"namespace\":\"ns\",\"queue\":\"q\",\"size\":2}");
 }
 
@@ -160,14 +164,14 @@ static void a_consumer_gets_all_of_a_job(void **state)
     const char *reply;
 
     snprintf(id, sizeof(id), "%s", publish(f, "/api/ns/q?ttl=10&tries=3"));
-    reply = call(f, "GET /api/ns/q?ttr=5", NULL);
+    reply = request(f, "GET /api/ns/q?ttr=5", NULL);
     snprintf(expected, sizeof(expected),
              "{\"attributes\":null,\"data\":\"Ym9keQ==\",\"elapsed_ms\":%s,\"job_id\":\"%s\","
              "\"msg\":\"new job\",\"namespace\":\"ns\",\"queue\":\"q\",\"remain_tries\":2,"
              "\"ttl\":10}",
              member_of(reply, "elapsed_ms"), id);
     assert_reply(reply, 200, expected);
-    assert_reply(call(f, "GET /api/ns/q?ttr=5", NULL), 404, NONE);
+    assert_reply(request(f, "GET /api/ns/q?ttr=5", NULL), 404, NONE);
 }
 
 static void a_job_for_ever_has_no_ttl(void **state)
@@ -175,7 +179,7 @@ static void a_job_for_ever_has_no_ttl(void **state)
     struct fixture *f = *state;
 
     publish(f, "/api/ns/q?ttl=0");
-    assert_has(call(f, "GET /api/ns/q", NULL), "\"remain_tries\":0,\"ttl\":0}");
+    assert_has(request(f, "GET /api/ns/q", NULL), "\"remain_tries\":0,\"ttl\":0}");
 }
 
 static void what_is_wrong_with_a_consume_is_told(void **state)
@@ -199,7 +203,7 @@ static void what_is_wrong_with_a_consume_is_told(void **state)
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         snprintf(json, sizeof(json), "{\"error\":\"%s\"}", rows[i].error);
-        assert_reply(call(f, rows[i].line, NULL), 400, json);
+        assert_reply(request(f, rows[i].line, NULL), 400, json);
     }
 }
 
@@ -210,9 +214,9 @@ static void queues_are_asked_in_their_order(void **state)
     publish(f, "/api/ns/low");
     publish(f, "/api/ns/high");
     publish(f, "/api/other/high");
-    assert_string_equal(member_of(call(f, "GET /api/ns/high,,low", NULL), "queue"), "high");
-    assert_string_equal(member_of(call(f, "GET /api/ns/high,low", NULL), "queue"), "low");
-    assert_reply(call(f, "GET /api/ns/high,low", NULL), 404, NONE);
+    assert_string_equal(member_of(request(f, "GET /api/ns/high,,low", NULL), "queue"), "high");
+    assert_string_equal(member_of(request(f, "GET /api/ns/high,low", NULL), "queue"), "low");
+    assert_reply(request(f, "GET /api/ns/high,low", NULL), 404, NONE);
 }
 
 static void assert_jobs(const char *reply, unsigned expected)
@@ -231,16 +235,16 @@ static void several_jobs_are_a_list_with_all_that_were_asked_for(void **state)
 
     for (unsigned i = 0; i < 130; i++)
         publish(f, "/api/ns/q");
-    reply = call(f, "GET /api/ns/q?count=3", NULL);
+    reply = request(f, "GET /api/ns/q?count=3", NULL);
     assert_has(reply, "\r\n\r\n[{\"attributes\":null,");
     assert_has(reply, "},{\"attributes\":null,");
     assert_has(reply, "\"ttl\":86400}]");
     assert_jobs(reply, 3);
-    assert_jobs(call(f, "GET /api/ns/q?count=100", NULL), 100);
-    assert_jobs(call(f, "GET /api/ns/q?count=100", NULL), 27);
+    assert_jobs(request(f, "GET /api/ns/q?count=100", NULL), 100);
+    assert_jobs(request(f, "GET /api/ns/q?count=100", NULL), 27);
     AWAIT(f, queue_stats(f->queue)->unconfirmed == 0);
     assert_int_equal(queue_stats(f->queue)->popped_jobs, 130);
-    assert_reply(call(f, "GET /api/ns/q?count=2", NULL), 404, NONE);
+    assert_reply(request(f, "GET /api/ns/q?count=2", NULL), 404, NONE);
 }
 
 static void a_list_of_one_is_a_list(void **state)
@@ -248,7 +252,7 @@ static void a_list_of_one_is_a_list(void **state)
     struct fixture *f = *state;
 
     publish(f, "/api/ns/q");
-    assert_has(call(f, "GET /api/ns/q?count=2", NULL), "\r\n\r\n[{\"attributes\":null,");
+    assert_has(request(f, "GET /api/ns/q?count=2", NULL), "\r\n\r\n[{\"attributes\":null,");
 }
 
 static uint64_t waiting(struct fixture *f)
@@ -284,7 +288,7 @@ static void a_consumer_that_leaves_costs_no_try(void **state)
     reset(&c);
     AWAIT(f, waiting(f) == 0);
     publish(f, "/api/ns/q?tries=1");
-    assert_has(call(f, "GET /api/ns/q", NULL), "\"remain_tries\":0,");
+    assert_has(request(f, "GET /api/ns/q", NULL), "\"remain_tries\":0,");
 }
 
 /* ---- the TTR, tries and dead letters ---- */
@@ -295,12 +299,12 @@ static void the_consumer_chooses_the_ttr_and_tries_end_in_dead_letters(void **st
     char id[32], expected[160];
 
     snprintf(id, sizeof(id), "%s", publish(f, "/api/ns/q?tries=2"));
-    assert_has(call(f, "GET /api/ns/q?ttr=1", NULL), "\"remain_tries\":1,");
+    assert_has(request(f, "GET /api/ns/q?ttr=1", NULL), "\"remain_tries\":1,");
     fixture_pass(f, 900);
-    assert_reply(call(f, "GET /api/ns/q", NULL), 404, NONE);
+    assert_reply(request(f, "GET /api/ns/q", NULL), 404, NONE);
     fixture_pass(f, 1200);
-    assert_has(call(f, "GET /api/ns/q?ttr=1", NULL), "\"remain_tries\":0,");
-    assert_reply(call(f, "GET /api/ns/q/deadletter", NULL), 200,
+    assert_has(request(f, "GET /api/ns/q?ttr=1", NULL), "\"remain_tries\":0,");
+    assert_reply(request(f, "GET /api/ns/q/deadletter", NULL), 200,
                  "{\"deadletter_head\":\"\",\"deadletter_size\":0,\"namespace\":\"ns\","
                  "\"queue\":\"q\"}");
     fixture_pass(f, 2100);
@@ -308,11 +312,11 @@ static void the_consumer_chooses_the_ttr_and_tries_end_in_dead_letters(void **st
              "{\"deadletter_head\":\"%s\",\"deadletter_size\":1,\"namespace\":\"ns\","
              "\"queue\":\"q\"}",
              id);
-    assert_reply(call(f, "GET /api/ns/q/deadletter", NULL), 200, expected);
-    assert_reply(call(f, "GET /api/ns/q/deadletter/size", NULL), 200,
+    assert_reply(request(f, "GET /api/ns/q/deadletter", NULL), 200, expected);
+    assert_reply(request(f, "GET /api/ns/q/deadletter/size", NULL), 200,
                  "{\"namespace\":\"ns\",\"queue\":\"q\",\"size\":1}");
-    assert_nothing(call(f, "DELETE /api/ns/q/deadletter", NULL));
-    assert_reply(call(f, "GET /api/ns/q/deadletter/size", NULL), 200,
+    assert_nothing(request(f, "DELETE /api/ns/q/deadletter", NULL));
+    assert_reply(request(f, "GET /api/ns/q/deadletter/size", NULL), 200,
                  "{\"namespace\":\"ns\",\"queue\":\"q\",\"size\":0}");
 }
 
@@ -321,9 +325,9 @@ static void make_dead(struct fixture *f, unsigned count)
     for (unsigned i = 0; i < count; i++)
         publish(f, "/api/ns/q");
     for (unsigned i = 0; i < count; i++)
-        assert_has(call(f, "GET /api/ns/q?ttr=1", NULL), "new job");
+        assert_has(request(f, "GET /api/ns/q?ttr=1", NULL), "new job");
     fixture_pass(f, 2500);
-    assert_string_equal(member_of(call(f, "GET /api/ns/q/deadletter/size", NULL), "size"),
+    assert_string_equal(member_of(request(f, "GET /api/ns/q/deadletter/size", NULL), "size"),
                         count == 3 ? "3" : "?");
 }
 
@@ -332,10 +336,12 @@ static void dead_letters_go_one_by_one_or_many(void **state)
     struct fixture *f = *state;
 
     make_dead(f, 3);
-    assert_nothing(call(f, "DELETE /api/ns/q/deadletter", NULL));
-    assert_string_equal(member_of(call(f, "GET /api/ns/q/deadletter/size", NULL), "size"), "2");
-    assert_nothing(call(f, "DELETE /api/ns/q/deadletter?limit=9223372036854775807", NULL));
-    assert_string_equal(member_of(call(f, "GET /api/ns/q/deadletter/size", NULL), "size"), "0");
+    assert_nothing(request(f, "DELETE /api/ns/q/deadletter", NULL));
+    assert_string_equal(member_of(request(f, "GET /api/ns/q/deadletter/size", NULL), "size"),
+                        "2");
+    assert_nothing(request(f, "DELETE /api/ns/q/deadletter?limit=9223372036854775807", NULL));
+    assert_string_equal(member_of(request(f, "GET /api/ns/q/deadletter/size", NULL), "size"),
+                        "0");
 }
 
 static void what_is_wrong_with_dead_letters_is_told(void **state)
@@ -358,7 +364,7 @@ static void what_is_wrong_with_dead_letters_is_told(void **state)
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         snprintf(json, sizeof(json), "{\"error\":\"%s\"}", rows[i].error);
-        assert_reply(call(f, rows[i].line, NULL), 400, json);
+        assert_reply(request(f, rows[i].line, NULL), 400, json);
     }
 }
 
@@ -378,10 +384,10 @@ static void an_acknowledged_job_is_gone(void **state)
     char id[32];
 
     publish(f, "/api/ns/q");
-    snprintf(id, sizeof(id), "%s", member_of(call(f, "GET /api/ns/q", NULL), "job_id"));
-    assert_nothing(call(f, job_path("DELETE", id), NULL));
-    assert_reply(call(f, job_path("GET", id), NULL), 404, NOT_FOUND);
-    assert_nothing(call(f, job_path("DELETE", id), NULL));
+    snprintf(id, sizeof(id), "%s", member_of(request(f, "GET /api/ns/q", NULL), "job_id"));
+    assert_nothing(request(f, job_path("DELETE", id), NULL));
+    assert_reply(request(f, job_path("GET", id), NULL), 404, NOT_FOUND);
+    assert_nothing(request(f, job_path("DELETE", id), NULL));
     assert_int_equal(memory_store_count(f->ms, OP_CANCEL), 1); /* of the second one */
 }
 
@@ -390,14 +396,14 @@ static void what_is_not_there_is_deleted(void **state)
     struct fixture *f = *state;
     char longest[300];
 
-    assert_nothing(call(f, job_path("DELETE", "01ARZ3NDEKTSV4RRFFQ69G5FAV"), NULL));
-    assert_nothing(call(f, job_path("DELETE", "%20%ff"), NULL));
+    assert_nothing(request(f, job_path("DELETE", "01ARZ3NDEKTSV4RRFFQ69G5FAV"), NULL));
+    assert_nothing(request(f, job_path("DELETE", "%20%ff"), NULL));
     memset(longest, 'x', 201);
     longest[201] = '\0';
-    assert_nothing(call(f, job_path("DELETE", longest), NULL));
-    assert_reply(call(f, job_path("GET", longest), NULL), 404, NOT_FOUND);
-    assert_reply(call(f, job_path("GET", "a%20b"), NULL), 404, NOT_FOUND);
-    assert_reply(call(f, "DELETE /api/ns/_q/job/1", NULL), 400,
+    assert_nothing(request(f, job_path("DELETE", longest), NULL));
+    assert_reply(request(f, job_path("GET", longest), NULL), 404, NOT_FOUND);
+    assert_reply(request(f, job_path("GET", "a%20b"), NULL), 404, NOT_FOUND);
+    assert_reply(request(f, "DELETE /api/ns/_q/job/1", NULL), 400,
                  "{\"error\":\"queue name contains forbidden characters\"}");
 }
 
@@ -405,12 +411,12 @@ static void a_job_that_nobody_holds_is_deleted(void **state)
 {
     struct fixture *f = *state;
 
-    assert_nothing(call(f, job_path("DELETE", publish(f, "/api/ns/q?delay=100")), NULL));
-    assert_nothing(call(f, job_path("DELETE", publish(f, "/api/ns/q")), NULL));
-    assert_reply(call(f, "GET /api/ns/q/peek", NULL), 404,
+    assert_nothing(request(f, job_path("DELETE", publish(f, "/api/ns/q?delay=100")), NULL));
+    assert_nothing(request(f, job_path("DELETE", publish(f, "/api/ns/q")), NULL));
+    assert_reply(request(f, "GET /api/ns/q/peek", NULL), 404,
                  "{\"error\":\"the queue is empty\"}");
     fixture_pass(f, 101000);
-    assert_reply(call(f, "GET /api/ns/q", NULL), 404, NONE);
+    assert_reply(request(f, "GET /api/ns/q", NULL), 404, NONE);
 }
 
 static void an_id_is_of_its_queue_alone(void **state)
@@ -420,10 +426,10 @@ static void an_id_is_of_its_queue_alone(void **state)
 
     publish(f, "/api/ns/q");
     snprintf(line, sizeof(line), "DELETE /api/ns/other/job/%s",
-             member_of(call(f, "GET /api/ns/q?ttr=100", NULL), "job_id"));
-    assert_nothing(call(f, line, NULL));
+             member_of(request(f, "GET /api/ns/q?ttr=100", NULL), "job_id"));
+    assert_nothing(request(f, line, NULL));
     assert_int_equal(memory_store_count(f->ms, OP_ACK), 0);
-    assert_starts(call(f, job_path("GET", strrchr(line, '/') + 1), NULL), "HTTP/1.1 200 ");
+    assert_starts(request(f, job_path("GET", strrchr(line, '/') + 1), NULL), "HTTP/1.1 200 ");
 }
 
 /* The worker whose time is over hears what it wants to hear, and the other one's job stays. */
@@ -437,15 +443,15 @@ static void a_late_acknowledgement_leaves_the_next_workers_job_alone(void **stat
     late = connect_client(f);
     other = connect_from(f, 2);
     snprintf(id, sizeof(id), "%s",
-             member_of(call_on(&late, "GET /api/ns/q?ttr=1", NULL), "job_id"));
+             member_of(request_on(&late, "GET /api/ns/q?ttr=1", NULL), "job_id"));
     fixture_pass(f, 2000);
-    assert_has(call_on(&other, "GET /api/ns/q?ttr=100", NULL), id);
-    assert_nothing(call_on(&late, job_path("DELETE", id), NULL));
-    assert_nothing(call(f, job_path("DELETE", id), NULL)); /* of the late one's machine */
-    assert_starts(call(f, job_path("GET", id), NULL), "HTTP/1.1 200 ");
+    assert_has(request_on(&other, "GET /api/ns/q?ttr=100", NULL), id);
+    assert_nothing(request_on(&late, job_path("DELETE", id), NULL));
+    assert_nothing(request(f, job_path("DELETE", id), NULL)); /* of the late one's machine */
+    assert_starts(request(f, job_path("GET", id), NULL), "HTTP/1.1 200 ");
     leave(&late);
-    assert_nothing(call_on(&other, job_path("DELETE", id), NULL));
-    assert_reply(call(f, job_path("GET", id), NULL), 404, NOT_FOUND);
+    assert_nothing(request_on(&other, job_path("DELETE", id), NULL));
+    assert_reply(request(f, job_path("GET", id), NULL), 404, NOT_FOUND);
     leave(&other);
 }
 
@@ -455,13 +461,13 @@ static void a_delete_that_the_store_does_not_take_is_told(void **state)
     char id[32];
 
     publish(f, "/api/ns/q");
-    snprintf(id, sizeof(id), "%s", member_of(call(f, "GET /api/ns/q", NULL), "job_id"));
+    snprintf(id, sizeof(id), "%s", member_of(request(f, "GET /api/ns/q", NULL), "job_id"));
     AWAIT(f, queue_stats(f->queue)->unconfirmed == 0);
     memory_store_fail(f->ms, 1, STATUS_UNKNOWN, MEMORY_UNDONE);
-    assert_reply(call(f, job_path("DELETE", id), NULL), 504,
+    assert_reply(request(f, job_path("DELETE", id), NULL), 504,
                  "{\"error\":\"the store did not answer; the operation may have happened\"}");
-    assert_nothing(call(f, job_path("DELETE", id), NULL));
-    assert_reply(call(f, job_path("GET", id), NULL), 404, NOT_FOUND);
+    assert_nothing(request(f, job_path("DELETE", id), NULL));
+    assert_reply(request(f, job_path("GET", id), NULL), 404, NOT_FOUND);
 }
 
 /* ---- in the place of another ---- */
@@ -472,13 +478,13 @@ static void a_job_takes_the_place_of_the_one_that_is_done(void **state)
     char id[32], fresh[32];
 
     publish(f, "/api/ns/q");
-    snprintf(id, sizeof(id), "%s", member_of(call(f, "GET /api/ns/q", NULL), "job_id"));
+    snprintf(id, sizeof(id), "%s", member_of(request(f, "GET /api/ns/q", NULL), "job_id"));
     snprintf(fresh, sizeof(fresh), "%s",
-             member_of(call(f, job_path("PUT", id), "next"), "job_id"));
+             member_of(request(f, job_path("PUT", id), "next"), "job_id"));
     assert_string_not_equal(id, fresh);
-    assert_reply(call(f, job_path("GET", id), NULL), 404, NOT_FOUND);
-    assert_has(call(f, job_path("GET", fresh), NULL), "\"data\":\"bmV4dA==\"");
-    assert_starts(call(f, job_path("PUT", "unknown"), "next"), "HTTP/1.1 201 ");
+    assert_reply(request(f, job_path("GET", id), NULL), 404, NOT_FOUND);
+    assert_has(request(f, job_path("GET", fresh), NULL), "\"data\":\"bmV4dA==\"");
+    assert_starts(request(f, job_path("PUT", "unknown"), "next"), "HTTP/1.1 201 ");
 }
 
 static void a_replacement_that_is_wrong_leaves_the_old_job(void **state)
@@ -488,10 +494,10 @@ static void a_replacement_that_is_wrong_leaves_the_old_job(void **state)
 
     snprintf(id, sizeof(id), "%s", publish(f, "/api/ns/q"));
     snprintf(line, sizeof(line), "%s?tries=0", job_path("PUT", id));
-    assert_reply(call(f, line, "x"), 400, "{\"error\":\"tries shouldn't be zero\"}");
+    assert_reply(request(f, line, "x"), 400, "{\"error\":\"tries shouldn't be zero\"}");
     memory_store_fail(f->ms, 1, STATUS_UNAVAILABLE, MEMORY_UNDONE);
-    assert_starts(call(f, job_path("PUT", id), "x"), "HTTP/1.1 503 ");
-    assert_starts(call(f, job_path("GET", id), NULL), "HTTP/1.1 200 ");
+    assert_starts(request(f, job_path("PUT", id), "x"), "HTTP/1.1 503 ");
+    assert_starts(request(f, job_path("GET", id), NULL), "HTTP/1.1 200 ");
 }
 
 static void a_replacement_that_leaves_both_says_so(void **state)
@@ -502,7 +508,7 @@ static void a_replacement_that_leaves_both_says_so(void **state)
     const char *reply;
 
     publish(f, "/api/ns/q");
-    snprintf(id, sizeof(id), "%s", member_of(call(f, "GET /api/ns/q", NULL), "job_id"));
+    snprintf(id, sizeof(id), "%s", member_of(request(f, "GET /api/ns/q", NULL), "job_id"));
     AWAIT(f, queue_stats(f->queue)->unconfirmed == 0);
     c = connect_client(f);
     memory_store_hold(f->ms);
@@ -526,12 +532,12 @@ static void a_look_changes_nothing(void **state)
     char id[32], expected[300];
     const char *reply;
 
-    assert_reply(call(f, "GET /api/ns/q/peek", NULL), 404,
+    assert_reply(request(f, "GET /api/ns/q/peek", NULL), 404,
                  "{\"error\":\"the queue is empty\"}");
     snprintf(id, sizeof(id), "%s", publish(f, "/api/ns/q?ttl=100&tries=3"));
     publish(f, "/api/ns/q");
     for (unsigned i = 0; i < 2; i++) {
-        reply = call(f, i ? job_path("GET", id) : "GET /api/ns/q/peek", NULL);
+        reply = request(f, i ? job_path("GET", id) : "GET /api/ns/q/peek", NULL);
         snprintf(expected, sizeof(expected),
                  "{\"attributes\":null,\"data\":\"Ym9keQ==\",\"elapsed_ms\":%s,"
                  "\"job_id\":\"%s\",\"namespace\":\"ns\",\"queue\":\"q\",\"remain_tries\":3,"
@@ -539,7 +545,7 @@ static void a_look_changes_nothing(void **state)
                  member_of(reply, "elapsed_ms"), id);
         assert_reply(reply, 200, expected);
     }
-    assert_reply(call(f, "GET /api/ns/q/size", NULL), 200,
+    assert_reply(request(f, "GET /api/ns/q/size", NULL), 200,
                  "{\"namespace\":\"ns\",\"queue\":\"q\",\"size\":2}");
 }
 
@@ -549,12 +555,12 @@ static void a_delayed_job_is_seen_by_its_id_alone(void **state)
     char id[32];
 
     snprintf(id, sizeof(id), "%s", publish(f, "/api/ns/q?delay=10"));
-    assert_has(call(f, job_path("GET", id), NULL), "\"data\":\"Ym9keQ==\"");
-    assert_reply(call(f, "GET /api/ns/q/peek", NULL), 404,
+    assert_has(request(f, job_path("GET", id), NULL), "\"data\":\"Ym9keQ==\"");
+    assert_reply(request(f, "GET /api/ns/q/peek", NULL), 404,
                  "{\"error\":\"the queue is empty\"}");
-    assert_has(call(f, "GET /api/ns/q/size", NULL), "\"size\":0}");
+    assert_has(request(f, "GET /api/ns/q/size", NULL), "\"size\":0}");
     fixture_pass(f, 10500);
-    assert_has(call(f, "GET /api/ns/q", NULL), id);
+    assert_has(request(f, "GET /api/ns/q", NULL), id);
 }
 
 /* ---- the queue ---- */
@@ -567,11 +573,11 @@ static void a_destroyed_queue_has_no_ready_jobs(void **state)
     publish(f, "/api/ns/q");
     publish(f, "/api/ns/q?delay=5");
     publish(f, "/api/ns/other");
-    assert_nothing(call(f, "DELETE /api/ns/q", NULL));
-    assert_has(call(f, "GET /api/ns/q/size", NULL), "\"size\":0}");
-    assert_has(call(f, "GET /api/ns/other/size", NULL), "\"size\":1}");
+    assert_nothing(request(f, "DELETE /api/ns/q", NULL));
+    assert_has(request(f, "GET /api/ns/q/size", NULL), "\"size\":0}");
+    assert_has(request(f, "GET /api/ns/other/size", NULL), "\"size\":1}");
     fixture_pass(f, 5500);
-    assert_has(call(f, "GET /api/ns/q/size", NULL), "\"size\":1}");
+    assert_has(request(f, "GET /api/ns/q/size", NULL), "\"size\":1}");
 }
 
 static void what_is_not_known_is_no_api(void **state)
@@ -583,7 +589,7 @@ static void what_is_not_known_is_no_api(void **state)
     struct fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-        assert_reply(call(f, lines[i], NULL), 404, "{\"error\":\"api not found\"}");
+        assert_reply(request(f, lines[i], NULL), 404, "{\"error\":\"api not found\"}");
 }
 
 static void what_the_store_cannot_do_is_told(void **state)
@@ -596,7 +602,7 @@ static void what_the_store_cannot_do_is_told(void **state)
 
     for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
         memory_store_fail(f->ms, 1, STATUS_STORE_ERROR, MEMORY_UNDONE);
-        assert_reply(call(f, lines[i], NULL), 502,
+        assert_reply(request(f, lines[i], NULL), 502,
                      "{\"error\":\"the store refused the operation; nothing happened\"}");
     }
 }

@@ -47,15 +47,15 @@ static void a_token_is_in_its_header_or_in_the_query(void **state)
 {
     struct fixture *f = *state;
 
-    assert_reply(call_with(f, "GET /api/ns/q", "X-Token: all-token\r\n", NULL), 404, NONE);
-    assert_reply(call_with(f, "GET /api/ns/q", "x-token: default:all-token\r\n", NULL), 404,
+    assert_reply(request_with(f, "GET /api/ns/q", "X-Token: all-token\r\n", NULL), 404, NONE);
+    assert_reply(request_with(f, "GET /api/ns/q", "x-token: default:all-token\r\n", NULL), 404,
                  NONE);
-    assert_reply(call(f, "GET /api/ns/q?timeout=0&token=all-token", NULL), 404, NONE);
-    assert_reply(call(f, "GET /api/ns/q?token=default%3Aall%2Dtoken", NULL), 404, NONE);
-    assert_reply(call_with(f, "GET /api/ns/q", "Authorization: Bearer all-token\r\n", NULL),
+    assert_reply(request(f, "GET /api/ns/q?timeout=0&token=all-token", NULL), 404, NONE);
+    assert_reply(request(f, "GET /api/ns/q?token=default%3Aall%2Dtoken", NULL), 404, NONE);
+    assert_reply(request_with(f, "GET /api/ns/q", "Authorization: Bearer all-token\r\n", NULL),
                  404, NONE);
     assert_reply(
-        call_with(f, "GET /api/ns/q?token=all-token", "X-Token: wrong-token\r\n", NULL), 401,
+        request_with(f, "GET /api/ns/q?token=all-token", "X-Token: wrong-token\r\n", NULL), 401,
         WRONG);
 }
 
@@ -68,9 +68,10 @@ static void without_a_token_nothing_is_done(void **state)
     struct fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-        assert_reply(call(f, lines[i], NULL), 401, NO_TOKEN);
-    assert_reply(call_with(f, "GET /api/ns/q", "X-Token: \r\n", NULL), 401, NO_TOKEN);
-    assert_reply(call_with(f, "GET /api/ns/q", "X-Token: default:\r\n", NULL), 401, NO_TOKEN);
+        assert_reply(request(f, lines[i], NULL), 401, NO_TOKEN);
+    assert_reply(request_with(f, "GET /api/ns/q", "X-Token: \r\n", NULL), 401, NO_TOKEN);
+    assert_reply(request_with(f, "GET /api/ns/q", "X-Token: default:\r\n", NULL), 401,
+                 NO_TOKEN);
     assert_int_equal(memory_store_count(f->ms, OP_PUSH), 0);
 }
 
@@ -79,42 +80,44 @@ static void a_wrong_token_is_told_and_too_many_are_slowed(void **state)
     struct fixture *f = *state;
 
     for (unsigned i = 0; i < ACCESS_ATTEMPTS; i++)
-        assert_reply(call_with(f, "GET /api/ns/q", "X-Token: none\r\n", NULL), 401, WRONG);
-    assert_starts(call_with(f, "GET /api/ns/q", "X-Token: none\r\n", NULL), "HTTP/1.1 429 ");
-    assert_reply(call_with(f, "GET /api/ns/q", "X-Token: all-token\r\n", NULL), 404, NONE);
+        assert_reply(request_with(f, "GET /api/ns/q", "X-Token: none\r\n", NULL), 401, WRONG);
+    assert_starts(request_with(f, "GET /api/ns/q", "X-Token: none\r\n", NULL), "HTTP/1.1 429 ");
+    assert_reply(request_with(f, "GET /api/ns/q", "X-Token: all-token\r\n", NULL), 404, NONE);
 }
 
 static void there_is_one_pool(void **state)
 {
     struct fixture *f = *state;
 
-    assert_reply(call_with(f, "GET /api/ns/q", "X-Token: other:wrong\r\n", NULL), 404, NO_POOL);
-    assert_reply(call_with(f, "GET /api/ns/q", "X-Token: other:all-token\r\n", NULL), 404,
+    assert_reply(request_with(f, "GET /api/ns/q", "X-Token: other:wrong\r\n", NULL), 404,
+                 NO_POOL);
+    assert_reply(request_with(f, "GET /api/ns/q", "X-Token: other:all-token\r\n", NULL), 404,
                  NO_POOL);
     f->options.access = NULL;
     http_reload(http_port(f->http), &f->options);
-    assert_reply(call_with(f, "PUT /api/ns/q", "X-Token: other:any\r\n", "x"), 404, NO_POOL);
-    assert_starts(call_with(f, "PUT /api/ns/q", "X-Token: any\r\n", "x"), "HTTP/1.1 201 ");
+    assert_reply(request_with(f, "PUT /api/ns/q", "X-Token: other:any\r\n", "x"), 404, NO_POOL);
+    assert_starts(request_with(f, "PUT /api/ns/q", "X-Token: any\r\n", "x"), "HTTP/1.1 201 ");
 }
 
 static void a_token_is_for_its_namespace_alone(void **state)
 {
     struct fixture *f = *state;
 
-    assert_reply(call_with(f, "GET /api/other/q", "X-Token: all-token\r\n", NULL), 401, WRONG);
-    assert_reply(call_with(f, "PUT /api/nsx/q", "X-Token: all-token\r\n", "x"), 401, WRONG);
-    assert_reply(call_with(f, "GET /api/ns/a,b", "X-Token: all-token\r\n", NULL), 404, NONE);
+    assert_reply(request_with(f, "GET /api/other/q", "X-Token: all-token\r\n", NULL), 401,
+                 WRONG);
+    assert_reply(request_with(f, "PUT /api/nsx/q", "X-Token: all-token\r\n", "x"), 401, WRONG);
+    assert_reply(request_with(f, "GET /api/ns/a,b", "X-Token: all-token\r\n", NULL), 404, NONE);
 }
 
 static void a_role_that_is_missing_is_named(void **state)
 {
     struct fixture *f = *state;
 
-    assert_reply(call_with(f, "PUT /api/ns/q", "X-Token: out-token\r\n", "x"), 403,
+    assert_reply(request_with(f, "PUT /api/ns/q", "X-Token: out-token\r\n", "x"), 403,
                  "{\"error\":\"this takes the role produce, out has consume\"}");
-    assert_reply(call_with(f, "DELETE /api/ns/q", "X-Token: out-token\r\n", NULL), 403,
+    assert_reply(request_with(f, "DELETE /api/ns/q", "X-Token: out-token\r\n", NULL), 403,
                  "{\"error\":\"this takes the role operate, out has consume\"}");
-    assert_reply(call_with(f, "GET /api/ns/q", "X-Token: in-token\r\n", NULL), 403,
+    assert_reply(request_with(f, "GET /api/ns/q", "X-Token: in-token\r\n", NULL), 403,
                  "{\"error\":\"this takes the role consume, in has produce\"}");
 }
 
@@ -124,16 +127,17 @@ static void a_delete_does_what_the_roles_allow(void **state)
     struct fixture *f = *state;
     char line[128];
 
-    assert_starts(call_with(f, "PUT /api/ns/q", "X-Token: in-token\r\n", "x"), "HTTP/1.1 201 ");
-    snprintf(
-        line, sizeof(line), "DELETE /api/ns/q/job/%s",
-        member_of(call_with(f, "GET /api/ns/q/peek", "X-Token: in-token\r\n", NULL), "job_id"));
-    assert_nothing(call_with(f, line, "X-Token: out-token\r\n", NULL));
-    assert_has(call_with(f, "GET /api/ns/q/size?token=all-token", "", NULL), "\"size\":1}");
-    assert_has(call_with(f, "GET /api/ns/q?token=out-token", "", NULL), "new job");
-    assert_nothing(call_with(f, line, "X-Token: in-token\r\n", NULL));
+    assert_starts(request_with(f, "PUT /api/ns/q", "X-Token: in-token\r\n", "x"),
+                  "HTTP/1.1 201 ");
+    snprintf(line, sizeof(line), "DELETE /api/ns/q/job/%s",
+             member_of(request_with(f, "GET /api/ns/q/peek", "X-Token: in-token\r\n", NULL),
+                       "job_id"));
+    assert_nothing(request_with(f, line, "X-Token: out-token\r\n", NULL));
+    assert_has(request_with(f, "GET /api/ns/q/size?token=all-token", "", NULL), "\"size\":1}");
+    assert_has(request_with(f, "GET /api/ns/q?token=out-token", "", NULL), "new job");
+    assert_nothing(request_with(f, line, "X-Token: in-token\r\n", NULL));
     assert_int_equal(memory_store_count(f->ms, OP_ACK), 0);
-    assert_nothing(call_with(f, line, "X-Token: out-token\r\n", NULL));
+    assert_nothing(request_with(f, line, "X-Token: out-token\r\n", NULL));
     assert_int_equal(memory_store_count(f->ms, OP_ACK), 1);
 }
 
@@ -141,11 +145,11 @@ static void a_rate_is_told_in_the_originals_words(void **state)
 {
     struct fixture *f = *state;
 
-    assert_starts(call_with(f, "PUT /api/ns/q", "X-Token: few-token\r\n", "x"),
+    assert_starts(request_with(f, "PUT /api/ns/q", "X-Token: few-token\r\n", "x"),
                   "HTTP/1.1 201 ");
-    assert_reply(call_with(f, "PUT /api/ns/q", "X-Token: few-token\r\n", "x"), 429,
+    assert_reply(request_with(f, "PUT /api/ns/q", "X-Token: few-token\r\n", "x"), 429,
                  "{\"msg\":\"token(few) produce reach the limit rate, please retry later\"}");
-    assert_reply(call_with(f, "GET /api/ns/q", "X-Token: few-token\r\n", NULL), 429,
+    assert_reply(request_with(f, "GET /api/ns/q", "X-Token: few-token\r\n", NULL), 429,
                  "{\"msg\":\"token(few) consume reach the limit rate, please retry later\"}");
 }
 
@@ -153,9 +157,9 @@ static void no_page_of_another_site_consumes(void **state)
 {
     struct fixture *f = *state;
 
-    assert_starts(
-        call_with(f, "GET /api/ns/q?token=all-token", "Sec-Fetch-Site: cross-site\r\n", NULL),
-        "HTTP/1.1 403 ");
+    assert_starts(request_with(f, "GET /api/ns/q?token=all-token",
+                               "Sec-Fetch-Site: cross-site\r\n", NULL),
+                  "HTTP/1.1 403 ");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, fixture_down)
