@@ -36,6 +36,7 @@ const char *const log_modules[] = {
     "libevent",     /* what the library says */
     "log",          /* the log itself */
     "loop",         /* that the process stood still */
+    "mykit",        /* the mykit port */
     "queue",        /* the engine */
     "reconciler",   /* mending what is in the wrong place */
     "redis",        /* our links to Redis */

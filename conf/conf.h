@@ -48,6 +48,7 @@
     X(GMQ, "gmq", "127.0.0.1:9503", "where clients in the manner of gmq connect", GMQ_KEYS)    \
     X(HTTP, "http", "127.0.0.1:8000", "where the HTTP API, health and metrics are", HTTP_KEYS) \
     X(ADMIN, "admin", "", "where operators and monitors ask, as at http.listen", ADMIN_KEYS)   \
+    X(MYKIT, "mykit", "", "where clients of mykit-delay connect", MYKIT_KEYS)                  \
     X(GMQ_WEB, "gmq_web", "", "where gmq's web monitor and its HTTP clients ask", )
 /* clang-format on */
 
@@ -216,6 +217,10 @@ struct conf {
     struct {
         char *socket; /* a path, or a name in node.data_dir; "": there is none */
     } admin;
+    struct {
+        bool clear_all;
+        int64_t pop_wait_ms;
+    } mykit;
     struct {
         char *file[TLS_PARTS];       /* "": none */
         enum conf_tls_client client; /* where TLS_CA is given */

@@ -52,6 +52,12 @@ const struct conf_tls_files conf_tls_files[TLS_SIDES] = {
     {"admin.socket", &kind_text, AT(admin.socket), "admin.sock", 0, PATH_BYTES, \
      .help = "a socket for operators on this machine; a name is one in node.data_dir; empty: none"},
 
+#define MYKIT_KEYS \
+    {"mykit.clear_all", &kind_bool, AT(mykit.clear_all), "false", \
+     .is_reloadable = true, .help = "whether /clearAll purges all jobs of all topics"}, \
+    {"mykit.pop_wait", &kind_duration, AT(mykit.pop_wait_ms), "20s", 0, MINUTES(10), \
+     .is_reloadable = true, .help = "how long /get/topic waits for a job"},
+
 /* A secret, and behind it the file that may hold it; the field for that is FIELD_file. */
 #define SECRET(path, field, max, text, text_of_file) \
     {path, &kind_text, AT(field), "", 0, max, .is_secret = true, .help = text}, \

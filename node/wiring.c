@@ -15,6 +15,7 @@
 #include "protocol/gmq/gmq.h"
 #include "protocol/gmq_web/gmq_web.h"
 #include "protocol/http/http.h"
+#include "protocol/mykit/mykit.h"
 
 /* At most, beside those of clients; of few, half: for Redis, ZooKeeper, nodes and files, and
  * for the operators at their two ports, those over the limit there included. */
@@ -120,6 +121,17 @@ _Static_assert((int)LEASE_CHECK_OFF == QUEUE_LEASE_CHECK_OFF &&
                    (int)LEASE_CHECK_REQUIRE == QUEUE_LEASE_CHECK_REQUIRE,
                "one is cast to the other");
 
+/* Is a port open whose clients go by ids alone? */
+static bool indexes_ids(const struct conf *conf)
+{
+    static const enum conf_port ports[] = {PORT_MYKIT};
+
+    for (size_t i = 0; i < sizeof(ports) / sizeof(*ports); i++)
+        if (conf->listen[ports[i]].kind != ADDRESS_OFF)
+            return true;
+    return false;
+}
+
 struct queue_options wiring_queue_options(const struct conf *conf,
                                           const struct wiring_rules *rules)
 {
@@ -135,6 +147,7 @@ struct queue_options wiring_queue_options(const struct conf *conf,
         .history_bytes = (int64_t)conf->queue.history_bytes,
         .audit_rate = conf->queue.audit_rate,
         .lease_check = (enum queue_lease_check)conf->queue.lease_check,
+        .index_ids = indexes_ids(conf),
     };
 }
 
@@ -329,6 +342,37 @@ static void *api_arg(const struct wiring_ports *from)
     return from->api;
 }
 
+static bool is_master(void *arg)
+{
+    struct cluster_status room;
+
+    (void)api_cluster_read(arg, &room);
+    return room.may_act;
+}
+
+static const char *why_not_ready(void *arg)
+{
+    const struct api_node *node = &((const struct api *)arg)->node;
+
+    return node->why_not_ready ? node->why_not_ready(node->arg) : NULL;
+}
+
+static void *mykit_arg(const struct wiring_ports *from)
+{
+    static struct mykit_options options;
+
+    options = (struct mykit_options){
+        .clear_all = from->conf->mykit.clear_all,
+        .pop_wait_ms = from->conf->mykit.pop_wait_ms,
+        .is_cluster = from->conf->ha.mode == HA_MODE_CLUSTER,
+        .prefix = from->conf->store.prefix,
+        .why_not_ready = why_not_ready,
+        .is_master = is_master,
+        .arg = from->api,
+    };
+    return &options;
+}
+
 /* A dialect has a port of its own, or is an app of HTTP: with these options (NULL: those that
  * all have), and with this argument for its handlers (NULL: none), asked for when the port
  * opens and after each reload. */
@@ -345,6 +389,7 @@ static const struct {
     [WIRING_SOCKET] = {.app = &api_socket_app,
                        .options_of = socket_options_of,
                        .arg_of = api_arg},
+    [PORT_MYKIT] = {.app = &mykit_app, .arg_of = mykit_arg},
     [PORT_GMQ_WEB] = {.app = &gmq_web_app},
 };
 
