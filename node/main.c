@@ -43,6 +43,7 @@ static const char usage[] =
     "\n"
     "Signals:  TERM, INT, QUIT  stop gracefully; a second one stops forcibly\n"
     "          HUP              read the configuration again, reopen the log files\n"
+    "          USR1             drain: puts over beanstalkd.listen are answered DRAINING\n"
     "\n"
     "With vip.address it needs the capabilities CAP_NET_ADMIN and CAP_NET_RAW:\n"
     "setcap cap_net_admin,cap_net_raw=p dueq-node. It speaks systemd's sd_notify(3).\n"

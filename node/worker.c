@@ -76,6 +76,7 @@ struct worker {
     unsigned port_count; /* so many */
     struct event *on_term;
     struct event *on_hup;
+    struct event *on_usr1;
     struct timer beat;
     struct channel_reported warden;
     pid_t take_group; /* vip.hook's; 0: it does not run */
@@ -312,6 +313,16 @@ static void on_hup(int number, short what, void *arg)
     identities_load(&w->identities);
 }
 
+static void on_usr1(int number, short what, void *arg)
+{
+    struct worker *w = arg;
+
+    loop_touch(w->loop);
+    for (unsigned i = 0; i < w->port_count; i++)
+        if (w->ports[i]->ops->drain)
+            w->ports[i]->ops->drain(w->ports[i]);
+}
+
 static struct event *watch_signal(struct worker *w, int number,
                                   void (*on_signal)(int number, short what, void *arg))
 {
@@ -329,6 +340,7 @@ static void watch_signals(struct worker *w)
 
     w->on_term = watch_signal(w, SIGTERM, on_term);
     w->on_hup = watch_signal(w, SIGHUP, on_hup);
+    w->on_usr1 = watch_signal(w, SIGUSR1, on_usr1);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -508,6 +520,7 @@ static void release(struct worker *w)
     redis_tls_free(w->store_tls);
     event_free(w->on_term);
     event_free(w->on_hup);
+    event_free(w->on_usr1);
     loop_free(w->loop);
 }
 

@@ -57,6 +57,8 @@ static int run_worker(void *arg, int channel_fd)
     notifier_fini(&w->told);
     if (!*w->conf->ha.hook && !*w->conf->vip.hook) /* a hook of root's has what root has */
         capabilities_confine(*w->conf->vip.address);
+    if (w->is_draining)
+        raise(SIGUSR1); /* blocked, until the worker looks at its signals */
     return worker_run(&options);
 }
 
@@ -214,6 +216,14 @@ static void reload(struct warden *w)
     notifier_reloaded(&w->told);
 }
 
+/* Ports that know the word take no jobs any more, also those of a worker to come. */
+static void drain(struct warden *w)
+{
+    w->is_draining = true;
+    if (w->worker.child.pid)
+        kill(w->worker.child.pid, SIGUSR1);
+}
+
 static void stop_on_signal(struct warden *w, int number, int64_t now)
 {
     char reason[32];
@@ -234,6 +244,8 @@ static void read_signals(struct warden *w, int64_t now)
             continue; /* several may be one: reap() looks every time */
         if (info.ssi_signo == SIGHUP)
             reload(w);
+        else if (info.ssi_signo == SIGUSR1)
+            drain(w);
         else
             stop_on_signal(w, (int)info.ssi_signo, now);
     }

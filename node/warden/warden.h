@@ -15,8 +15,8 @@
  *
  * Start: directory, ports, Redis; when that answers, the worker. Stop: the worker gracefully,
  * then Redis. SIGTERM, SIGINT and SIGQUIT stop; a second one, or node.stop_timeout, stops
- * forcibly. SIGHUP reads the configuration again and reopens the log. As process 1 of a
- * container it reaps whatever is left to it.
+ * forcibly. SIGHUP reads the configuration again and reopens the log, SIGUSR1 drains the ports
+ * that know that word. As process 1 of a container it reaps whatever is left to it.
  */
 #ifndef DUEQ_NODE_WARDEN_WARDEN_H
 #define DUEQ_NODE_WARDEN_WARDEN_H

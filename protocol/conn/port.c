@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/log.h"
@@ -207,6 +208,39 @@ bool port_act_as(struct port_client *c, const struct identity *identity)
     c->account = identity_account_use(identity->account);
     c->account->connections++;
     return true;
+}
+
+/* ---- whom clients act as ---- */
+
+bool port_access_is_on(const struct access *access)
+{
+    return access && access_is_on(access);
+}
+
+struct identity *port_identity_of(struct port_client *c, const struct access *access,
+                                  const char *as, bool *is_ports)
+{
+    *is_ports = false;
+    if (!port_access_is_on(access))
+        return NULL;
+    return access_of_client(access, connection_names(&c->connection), bytes_of_text(as),
+                            clock_wall_ms(), is_ports);
+}
+
+bool port_identity_may_come(struct port_client *c, const struct access *access, const char *as)
+{
+    return port_access_is_on(access) && access_is_incomplete(access) &&
+           (*as || connection_names(&c->connection).len);
+}
+
+bool port_identity_holds(const struct access *access, const char *as,
+                         const struct identity *who, bool is_ports)
+{
+    if (!who)
+        return !port_access_is_on(access);
+    if (is_ports && !bytes_equal(who->name, bytes_of_text(as)))
+        return false;
+    return !who->is_gone && clock_wall_ms() < who->until_ms;
 }
 
 /* ---- clients whose identity may be on its way ---- */

@@ -97,6 +97,7 @@ struct port_ops {
     void (*cancel_waits)(struct port_client *c); /* its requests wait no longer */
     void (*recheck)(struct port_client *c);      /* see port_recheck(); NULL: nobody waits */
     void (*wind_up)(struct port_client *c);      /* CLOSING */
+    void (*drain)(struct port *p); /* takes no job any more (SIGUSR1); NULL: it takes them */
     void (*set_limits)(struct port *p); /* sets those of `kind`, which depend on is_closing */
     void (*free)(struct port *p);       /* after on_stopped */
 };
@@ -253,6 +254,27 @@ bool port_may_have_bytes(const struct port_client *c, size_t bytes, uint64_t mor
 /* The client acts as this identity, from its next request on. False: that one has as many
  * connections as it may, of this and other ports, and nothing has changed. */
 bool port_act_as(struct port_client *c, const struct identity *identity);
+
+/* ---- whom the clients of a dialect without tokens act as ----
+ *
+ * Its clients cannot say who they are: all of a port act as one identity, `as` (gmq.as; "":
+ * none), but those that show a certificate with a name that an identity has. Where access is
+ * NULL, or off, everybody may do everything.
+ */
+bool port_access_is_on(const struct access *access);
+
+/* The identity of the client's next request; NULL: nobody's, or everybody may do everything.
+ * `is_ports`: it is `as`. Borrowed until identities change. */
+struct identity *port_identity_of(struct port_client *c, const struct access *access,
+                                  const char *as, bool *is_ports);
+
+/* May a client that is nobody be somebody who is not known so far? */
+bool port_identity_may_come(struct port_client *c, const struct access *access, const char *as);
+
+/* May a request that began as `who` go on? False: that one is gone, has changed, is over, or is
+ * no longer the port's. */
+bool port_identity_holds(const struct access *access, const char *as,
+                         const struct identity *who, bool is_ports);
 
 /* The client's next request, of which nothing is used so far, is of an identity that is not
  * known. True: more of them are on their way, and the client is held. What has come is offered

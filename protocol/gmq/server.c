@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "node/queue/queue.h"
 #include "protocol/access/access.h"
@@ -141,20 +140,11 @@ static void on_ack_done(struct id_ack *ack)
     finish(CONTAINER_OF(ack, struct request, asked.ack), ack->status);
 }
 
-static bool is_access_on(const struct gmq *g)
-{
-    return g->options.access && access_is_on(g->options.access);
-}
-
-/* False: its identity is gone, has changed, is over or is no longer the port's since the
- * request came. */
 static bool may_go_on(const struct request *r)
 {
-    if (!r->who)
-        return !is_access_on(r->client->gmq);
-    if (r->is_ports && !bytes_equal(r->who->name, bytes_of_text(r->client->gmq->options.as)))
-        return false;
-    return !r->who->is_gone && clock_wall_ms() < r->who->until_ms;
+    const struct gmq_options *options = &r->client->gmq->options;
+
+    return port_identity_holds(options->access, options->as, r->who, r->is_ports);
 }
 
 static void on_pop_done(struct pop *pop)
@@ -172,24 +162,16 @@ static void on_pop_done(struct pop *pop)
     }
 }
 
-/* ---- who asks ----
- *
- * gmq's clients cannot say who they are: all of a port act as one identity, but those that show
- * a certificate with a name that an identity has. */
+/* ---- who asks ---- */
 
 static const unsigned roles_for[] = {
     [GMQ_PUSH] = ACCESS_PRODUCE, [GMQ_POP] = ACCESS_CONSUME, [GMQ_ACK] = ACCESS_CONSUME};
 
-/* `is_ports`: it is gmq.as. */
 static struct identity *identity_of(struct gmq_client *client, bool *is_ports)
 {
     const struct gmq_options *options = &client->gmq->options;
 
-    *is_ports = false;
-    if (!is_access_on(client->gmq))
-        return NULL;
-    return access_of_client(options->access, connection_names(&client->base.connection),
-                            bytes_of_text(options->as), clock_wall_ms(), is_ports);
+    return port_identity_of(&client->base, options->access, options->as, is_ports);
 }
 
 static struct identity *next_identity(struct port_client *c)
@@ -199,13 +181,11 @@ static struct identity *next_identity(struct port_client *c)
     return identity_of(client_at(c), &ignored);
 }
 
-/* May a client that is nobody be somebody who is not known so far? */
 static bool is_on_its_way(struct gmq_client *client)
 {
     const struct gmq_options *options = &client->gmq->options;
 
-    return is_access_on(client->gmq) && access_is_incomplete(options->access) &&
-           (*options->as || connection_names(&client->base.connection).len);
+    return port_identity_may_come(&client->base, options->access, options->as);
 }
 
 static bool has_topics(const struct identity *who, const struct gmq_call *call)
@@ -221,7 +201,7 @@ static bool has_topics(const struct identity *who, const struct gmq_call *call)
 static bool is_allowed(const struct gmq *g, const struct gmq_call *call,
                        const struct identity *who)
 {
-    if (!is_access_on(g))
+    if (!port_access_is_on(g->options.access))
         return true;
     return who && (who->roles & roles_for[call->method]) && has_topics(who, call);
 }
