@@ -28,6 +28,7 @@ const char *const log_modules[] = {
     "access",       /* identities in Redis */
     "admin",        /* the port for operators */
     "app",          /* the worker's start and end */
+    "beanstalkd",   /* the beanstalkd port */
     "conf",         /* reading the configuration again */
     "gmq",          /* the gmq port */
     "gmq_web",      /* gmq's web monitor, and its HTTP */

@@ -46,6 +46,7 @@
 /* clang-format off */
 #define CONF_PORT_LIST(X)                                                                      \
     X(GMQ, "gmq", "127.0.0.1:9503", "where clients in the manner of gmq connect", GMQ_KEYS)    \
+    X(BEANSTALKD, "beanstalkd", "", "where beanstalkd's clients connect, such as 127.0.0.1:11300", ) \
     X(HTTP, "http", "127.0.0.1:8000", "where the HTTP API, health and metrics are", HTTP_KEYS) \
     X(ADMIN, "admin", "", "where operators and monitors ask, as at http.listen", ADMIN_KEYS)   \
     X(MYKIT, "mykit", "", "where clients of mykit-delay connect", MYKIT_KEYS)                  \

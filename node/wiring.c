@@ -11,6 +11,7 @@
 #include "protocol/access/access.h"
 #include "protocol/access/role.h"
 #include "protocol/api/api.h"
+#include "protocol/beanstalkd/beanstalkd.h"
 #include "protocol/conn/port.h"
 #include "protocol/gmq/gmq.h"
 #include "protocol/gmq_web/gmq_web.h"
@@ -124,7 +125,7 @@ _Static_assert((int)LEASE_CHECK_OFF == QUEUE_LEASE_CHECK_OFF &&
 /* Is a port open whose clients go by ids alone? */
 static bool indexes_ids(const struct conf *conf)
 {
-    static const enum conf_port ports[] = {PORT_MYKIT};
+    static const enum conf_port ports[] = {PORT_BEANSTALKD, PORT_MYKIT};
 
     for (size_t i = 0; i < sizeof(ports) / sizeof(*ports); i++)
         if (conf->listen[ports[i]].kind != ADDRESS_OFF)
@@ -337,6 +338,28 @@ static void reload_gmq(const struct wiring_ports *from, struct port *port)
     gmq_reload(port, &options);
 }
 
+static struct beanstalkd_options beanstalkd_options_of(const struct wiring_ports *from)
+{
+    const struct conf *conf = from->conf;
+
+    return (struct beanstalkd_options){
+        .access = from->access, .as = conf->as[PORT_BEANSTALKD], .limits = limits_of(conf)};
+}
+
+static struct port *open_beanstalkd(const struct wiring_ports *from, int fd)
+{
+    struct beanstalkd_options options = beanstalkd_options_of(from);
+
+    return beanstalkd_new(&options, from->loop, from->queue, fd);
+}
+
+static void reload_beanstalkd(const struct wiring_ports *from, struct port *port)
+{
+    struct beanstalkd_options options = beanstalkd_options_of(from);
+
+    beanstalkd_reload(port, &options);
+}
+
 static void *api_arg(const struct wiring_ports *from)
 {
     return from->api;
@@ -384,6 +407,7 @@ static const struct {
     void *(*arg_of)(const struct wiring_ports *from);
 } rows[WIRING_PORTS] = {
     [PORT_GMQ] = {.open = open_gmq, .reload = reload_gmq},
+    [PORT_BEANSTALKD] = {.open = open_beanstalkd, .reload = reload_beanstalkd},
     [PORT_HTTP] = {.app = &api_app, .arg_of = api_arg},
     [PORT_ADMIN] = {.app = &api_admin_app, .options_of = admin_options_of, .arg_of = api_arg},
     [WIRING_SOCKET] = {.app = &api_socket_app,
