@@ -1,5 +1,8 @@
 #include "protocol/http/jobs.h"
 
+#include <assert.h>
+#include <string.h>
+
 /* ---- an operation ---- */
 
 /* A client that has ended its side and still reads is told that nothing happened. A stopping
@@ -23,6 +26,115 @@ void http_submit(struct exchange *x, const struct op *op, void (*on_done)(struct
     call->op.is_alone = true; /* a connection has one request in work */
     x->on_cancel_wait = abandon;
     queue_submit(exchange_queue(x), &call->op);
+}
+
+/* ---- by an id alone ---- */
+
+struct by_id {
+    struct http_call call; /* first: abandon() finds it */
+    struct id_find find;
+    struct op cancel;
+    char topic[NAME_MAX_BYTES]; /* that was found */
+};
+
+static bool is_clients(const struct id_find *find, struct bytes topic)
+{
+    return exchange_has_topic(CONTAINER_OF(find, struct by_id, find)->call.x, topic);
+}
+
+/* False: there is none, or why that could not be told; then the call's status says so. */
+static bool take_topic(struct by_id *by, struct bytes *topic)
+{
+    by->call.op.status = by->find.status;
+    if (by->find.status)
+        return false;
+    assert(by->find.topic.len <= sizeof(by->topic));
+    memcpy(by->topic, by->find.topic.at, by->find.topic.len);
+    *topic = bytes_of(by->topic, by->find.topic.len);
+    return true;
+}
+
+static void submit(struct by_id *by)
+{
+    by->call.x->on_cancel_wait = abandon;
+    queue_submit(exchange_queue(by->call.x), &by->call.op);
+}
+
+static void begin(struct exchange *x, const struct op *op, void (*on_done)(struct op *op),
+                  void (*add)(struct buf *out, const struct op *op),
+                  void (*on_found)(struct id_find *find))
+{
+    struct by_id *by = exchange_keep(x, sizeof(*by));
+
+    *by = (struct by_id){.call = {.op = *op, .x = x, .add = add},
+                         .find = {.id = op->id, .is_for = is_clients, .on_done = on_found}};
+    by->call.op.client = exchange_client(x);
+    by->call.op.on_done = on_done;
+    by->call.op.is_alone = true;
+    queue_find(exchange_queue(x), &by->find);
+}
+
+static void on_found(struct id_find *find)
+{
+    struct by_id *by = CONTAINER_OF(find, struct by_id, find);
+
+    if (take_topic(by, &by->call.op.topic))
+        submit(by);
+    else
+        by->call.op.on_done(&by->call.op);
+}
+
+void http_submit_by_id(struct exchange *x, const struct op *op, void (*on_done)(struct op *op),
+                       void (*add)(struct buf *out, const struct op *op))
+{
+    begin(x, op, on_done, add, on_found);
+}
+
+static void on_cancelled(struct op *op)
+{
+    struct by_id *by = CONTAINER_OF(op, struct by_id, cancel);
+
+    if (op->status == STATUS_OK || op->status == STATUS_NOT_FOUND) {
+        submit(by);
+        return;
+    }
+    by->call.op.status = op->status;
+    by->call.op.on_done(&by->call.op);
+}
+
+static void on_rival_found(struct id_find *find)
+{
+    struct by_id *by = CONTAINER_OF(find, struct by_id, find);
+    struct bytes topic;
+
+    if (!take_topic(by, &topic)) {
+        if (find->status == STATUS_NOT_FOUND)
+            submit(by);
+        else
+            by->call.op.on_done(&by->call.op);
+        return;
+    }
+    if (bytes_equal(topic, by->call.op.topic)) {
+        submit(by);
+        return;
+    }
+    by->cancel = (struct op){.verb = OP_CANCEL,
+                             .topic = topic,
+                             .id = by->call.op.id,
+                             .client = by->call.op.client,
+                             .on_done = on_cancelled,
+                             .is_alone = true};
+    queue_submit(exchange_queue(by->call.x), &by->cancel);
+}
+
+void http_push_over(struct exchange *x, const struct op *op, void (*on_done)(struct op *op),
+                    void (*add)(struct buf *out, const struct op *op))
+{
+    struct op own = *op;
+
+    own.in.push.mode = PUSH_REPLACE;
+    own.in.push.is_indexed = true;
+    begin(x, &own, on_done, add, on_rival_found);
 }
 
 /* ---- a pop ---- */

@@ -25,6 +25,20 @@ struct http_call {
 void http_submit(struct exchange *x, const struct op *op, void (*on_done)(struct op *op),
                  void (*add)(struct buf *out, const struct op *op));
 
+/* The same for clients that have no topic, but only op->id: that of the job with this id, of
+ * those whose topics are the client's. Such an id is found where its push was indexed (see
+ * queue_find()). NOT_FOUND also where there is none. In `on_done` the op has the topic. */
+void http_submit_by_id(struct exchange *x, const struct op *op, void (*on_done)(struct op *op),
+                       void (*add)(struct buf *out, const struct op *op));
+
+/* A push to clients for whom an id is of one job in all topics: a job of this id goes, wherever
+ * it is. In another topic that cannot be one step with the push: it is cancelled first, so a
+ * node that dies in between leaves neither; and of two such pushes at once, to two topics, both
+ * may stay. `op` is a PUSH with an id. Where the cancelling fails, it is not pushed, and ends
+ * so. */
+void http_push_over(struct exchange *x, const struct op *op, void (*on_done)(struct op *op),
+                    void (*add)(struct buf *out, const struct op *op));
+
 /* In `on_done`: the call that the op belongs to. */
 static inline struct http_call *http_call_of(struct op *op)
 {

@@ -2,6 +2,8 @@
 
 #include <endian.h>
 #include <stdint.h>
+#include <string.h>
+#include <strings.h>
 
 #include "base/encoding.h"
 
@@ -519,4 +521,27 @@ struct bytes json_unescape(struct bytes string)
             *to++ = short_escape(from[-1]);
     }
     return bytes_of(start, (size_t)(to - start));
+}
+
+static bool is_named(struct bytes name, const char *wanted)
+{
+    return name.len == strlen(wanted) && strncasecmp(name.at, wanted, name.len) == 0;
+}
+
+void json_pick(struct bytes object, const char *const *names, struct bytes *values,
+               unsigned count)
+{
+    struct json_walk members = json_walk_into(object);
+    struct bytes name, value;
+
+    for (unsigned i = 0; i < count; i++)
+        values[i] = BYTES("");
+    if (json_kind_of(object) != JSON_KIND_OBJECT)
+        return;
+    while (json_walk_member(&members, &name, &value)) {
+        name = json_unescape(name);
+        for (unsigned i = 0; i < count; i++)
+            if (is_named(name, names[i]))
+                values[i] = json_kind_of(value) == JSON_KIND_NULL ? BYTES("") : value;
+    }
 }

@@ -63,6 +63,12 @@ struct json_walk json_walk_into(struct bytes container);
 bool json_walk_member(struct json_walk *walk, struct bytes *name, struct bytes *value);
 bool json_walk_element(struct json_walk *walk, struct bytes *value);
 
+/* The values of an object's members with these names, in any case, as Go reads them: unknown
+ * ones are ignored, of two equal ones the last counts. No bytes: there is no such member, or
+ * it is null. The names in the object are unescaped in place. */
+void json_pick(struct bytes object, const char *const *names, struct bytes *values,
+               unsigned count);
+
 /* The text of a string that json_check() has passed. Escapes are resolved in place, so the
  * bytes must be the caller's to change, and a string with escapes is unescaped only once. */
 struct bytes json_unescape(struct bytes string);

@@ -68,10 +68,7 @@ static const struct http_app app = {
 
 static int set_up(void **state)
 {
-    if (fixture_up(state))
-        return -1;
-    ((struct fixture *)*state)->app = app;
-    return 0;
+    return fixture_up_app(state, &app, NULL);
 }
 
 static const char *ask_with(struct fixture *f, const char *line, const char *headers)

@@ -59,13 +59,14 @@ static void on_identities(void *arg)
 static struct fixture *up(const struct http_app *app, void *arg,
                           const struct stand_in *stand_ins, unsigned count)
 {
-    static const struct queue_options queue_options = {.body_max_bytes = JOB_BODY_MAX,
-                                                       .waiting_max = 1000,
-                                                       .scan_batch = 100,
-                                                       .scan_interval_ms = 1000,
-                                                       .node = BYTES("test-node"),
-                                                       .lock_ms = 60000,
-                                                       .history_bytes = 100000};
+    const struct queue_options queue_options = {.body_max_bytes = JOB_BODY_MAX,
+                                                .waiting_max = 1000,
+                                                .scan_batch = 100,
+                                                .scan_interval_ms = 1000,
+                                                .node = BYTES("test-node"),
+                                                .lock_ms = 60000,
+                                                .history_bytes = 100000,
+                                                .index_ids = app != NULL};
     static const struct log_options quiet = {.level = LEVEL_ERROR, .modules = ""};
     struct fixture *f = calloc(1, sizeof(*f));
 
@@ -291,6 +292,12 @@ void assert_code(const char *reply, int code)
 
     snprintf(start, sizeof(start), "HTTP/1.1 %d ", code);
     assert_starts(reply, start);
+}
+
+void assert_reply_starts(const char *reply, int code, const char *start)
+{
+    assert_code(reply, code);
+    assert_starts(json_of(reply), start);
 }
 
 void assert_reply(const char *reply, int code, const char *json)

@@ -45,7 +45,7 @@ struct stand_in {
 };
 int fixture_up_with(void **state, const struct stand_in *stand_ins, unsigned count);
 
-/* Another dialect's server, with the argument for its handlers. */
+/* Another dialect's server, with the argument for its handlers; ids are indexed. */
 int fixture_up_app(void **state, const struct http_app *app, void *arg);
 int fixture_down(void **state);
 
@@ -80,8 +80,9 @@ const char *call(struct fixture *f, const char *method, const char *path, const 
 /* The JSON of a reply. */
 const char *json_of(const char *reply);
 
-/* This code; and exactly this JSON, too. */
+/* This code; and exactly this JSON, or one that begins so, too. */
 void assert_code(const char *reply, int code);
+void assert_reply_starts(const char *reply, int code, const char *start);
 void assert_reply(const char *reply, int code, const char *json);
 
 void assert_starts(const char *text, const char *start);

@@ -190,6 +190,21 @@ static unsigned count_items(struct bytes value)
     return count;
 }
 
+static void picks_members_by_name(void **state)
+{
+    static const char *const names[] = {"topic", "id", "none"};
+    char text[] = "{\"TOPIC\":1,\"i\\u0064\":\"x\",\"topic\":[2],\"other\":{\"none\":3},"
+                  "\"None\":4,\"none\":null}";
+    struct bytes values[3];
+
+    json_pick(bytes_of_text(text), names, values, 3);
+    assert_true(bytes_equal(values[0], BYTES("[2]")));
+    assert_true(bytes_equal(values[1], BYTES("\"x\"")));
+    assert_int_equal(values[2].len, 0);
+    json_pick(BYTES("[\"topic\"]"), names, values, 3);
+    assert_int_equal(values[0].len, 0);
+}
+
 static void stays_inside_of_what_is_not_json(void **state)
 {
     static const char marks[] = "{}[]\",:\\1 ";
@@ -342,6 +357,7 @@ int main(void)
         cmocka_unit_test(limits_nesting),
         cmocka_unit_test(finds_every_special_character_wherever_it_stands),
         cmocka_unit_test(walks_over_objects_lists_and_strings),
+        cmocka_unit_test(picks_members_by_name),
         cmocka_unit_test(stays_inside_of_what_is_not_json),
         cmocka_unit_test(decodes_the_vectors_of_the_standard),
         cmocka_unit_test(refuses_what_is_not_base64),
