@@ -30,6 +30,7 @@ const char *const log_modules[] = {
     "app",          /* the worker's start and end */
     "beanstalkd",   /* the beanstalkd port */
     "conf",         /* reading the configuration again */
+    "delaytask",    /* the delaytask port */
     "gmq",          /* the gmq port */
     "gmq_web",      /* gmq's web monitor, and its HTTP */
     "ha",           /* who leads */
@@ -38,6 +39,7 @@ const char *const log_modules[] = {
     "log",          /* the log itself */
     "loop",         /* that the process stood still */
     "mykit",        /* the mykit port */
+    "ouqiang",      /* the ouqiang port */
     "queue",        /* the engine */
     "reconciler",   /* mending what is in the wrong place */
     "redis",        /* our links to Redis */

@@ -50,7 +50,9 @@
     X(HTTP, "http", "127.0.0.1:8000", "where the HTTP API, health and metrics are", HTTP_KEYS) \
     X(ADMIN, "admin", "", "where operators and monitors ask, as at http.listen", ADMIN_KEYS)   \
     X(MYKIT, "mykit", "", "where clients of mykit-delay connect", MYKIT_KEYS)                  \
-    X(GMQ_WEB, "gmq_web", "", "where gmq's web monitor and its HTTP clients ask", )
+    X(GMQ_WEB, "gmq_web", "", "where gmq's web monitor and its HTTP clients ask", )            \
+    X(OUQIANG, "ouqiang", "", "where clients of ouqiang/delay-queue connect", )                \
+    X(DELAYTASK, "delaytask", "", "where clients of /delay/task/add connect", )
 /* clang-format on */
 
 enum conf_port {

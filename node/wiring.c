@@ -13,10 +13,12 @@
 #include "protocol/api/api.h"
 #include "protocol/beanstalkd/beanstalkd.h"
 #include "protocol/conn/port.h"
+#include "protocol/delaytask/delaytask.h"
 #include "protocol/gmq/gmq.h"
 #include "protocol/gmq_web/gmq_web.h"
 #include "protocol/http/http.h"
 #include "protocol/mykit/mykit.h"
+#include "protocol/ouqiang/ouqiang.h"
 
 /* At most, beside those of clients; of few, half: for Redis, ZooKeeper, nodes and files, and
  * for the operators at their two ports, those over the limit there included. */
@@ -122,16 +124,7 @@ _Static_assert((int)LEASE_CHECK_OFF == QUEUE_LEASE_CHECK_OFF &&
                    (int)LEASE_CHECK_REQUIRE == QUEUE_LEASE_CHECK_REQUIRE,
                "one is cast to the other");
 
-/* Is a port open whose clients go by ids alone? */
-static bool indexes_ids(const struct conf *conf)
-{
-    static const enum conf_port ports[] = {PORT_BEANSTALKD, PORT_MYKIT};
-
-    for (size_t i = 0; i < sizeof(ports) / sizeof(*ports); i++)
-        if (conf->listen[ports[i]].kind != ADDRESS_OFF)
-            return true;
-    return false;
-}
+static bool goes_by_ids(const struct conf *conf);
 
 struct queue_options wiring_queue_options(const struct conf *conf,
                                           const struct wiring_rules *rules)
@@ -148,7 +141,7 @@ struct queue_options wiring_queue_options(const struct conf *conf,
         .history_bytes = (int64_t)conf->queue.history_bytes,
         .audit_rate = conf->queue.audit_rate,
         .lease_check = (enum queue_lease_check)conf->queue.lease_check,
-        .index_ids = indexes_ids(conf),
+        .index_ids = goes_by_ids(conf),
     };
 }
 
@@ -405,17 +398,30 @@ static const struct {
     const struct http_app *app;
     struct http_options (*options_of)(const struct wiring_ports *from, unsigned which, int fd);
     void *(*arg_of)(const struct wiring_ports *from);
+    bool goes_by_ids; /* its clients say an id alone, so pushes of all ports are indexed */
 } rows[WIRING_PORTS] = {
     [PORT_GMQ] = {.open = open_gmq, .reload = reload_gmq},
-    [PORT_BEANSTALKD] = {.open = open_beanstalkd, .reload = reload_beanstalkd},
+    [PORT_BEANSTALKD] = {.open = open_beanstalkd,
+                         .reload = reload_beanstalkd,
+                         .goes_by_ids = true},
     [PORT_HTTP] = {.app = &api_app, .arg_of = api_arg},
     [PORT_ADMIN] = {.app = &api_admin_app, .options_of = admin_options_of, .arg_of = api_arg},
     [WIRING_SOCKET] = {.app = &api_socket_app,
                        .options_of = socket_options_of,
                        .arg_of = api_arg},
-    [PORT_MYKIT] = {.app = &mykit_app, .arg_of = mykit_arg},
+    [PORT_MYKIT] = {.app = &mykit_app, .arg_of = mykit_arg, .goes_by_ids = true},
     [PORT_GMQ_WEB] = {.app = &gmq_web_app},
+    [PORT_OUQIANG] = {.app = &ouqiang_app, .goes_by_ids = true},
+    [PORT_DELAYTASK] = {.app = &delaytask_app},
 };
+
+static bool goes_by_ids(const struct conf *conf)
+{
+    for (unsigned i = 0; i < CONF_PORTS; i++)
+        if (rows[i].goes_by_ids && conf->listen[i].kind != ADDRESS_OFF)
+            return true;
+    return false;
+}
 
 static struct http_options options_of(const struct wiring_ports *from, unsigned which, int fd)
 {

@@ -37,6 +37,8 @@ static void the_reference_file_equals_the_defaults(void **state)
     conf_free(defaults);
 }
 
+#define REFERENCE_MAX 65536
+
 static size_t read_reference(char *text, size_t room)
 {
     FILE *from = fopen(DUEQ_YAML, "r");
@@ -53,7 +55,7 @@ static size_t read_reference(char *text, size_t room)
 /* The comment above a key has [reload] exactly when the table says so. */
 static void the_reference_file_marks_the_keys_that_can_be_reloaded(void **state)
 {
-    char text[32768];
+    char text[REFERENCE_MAX];
     char *at;
 
     read_reference(text, sizeof(text));
@@ -75,7 +77,7 @@ static void the_reference_file_marks_the_keys_that_can_be_reloaded(void **state)
 
 static void the_reference_file_names_the_modules_of_the_log(void **state)
 {
-    char text[32768];
+    char text[REFERENCE_MAX];
     char *at, *end;
 
     read_reference(text, sizeof(text));
@@ -94,7 +96,7 @@ static void the_reference_file_names_the_modules_of_the_log(void **state)
 /* A key given twice is an error: all keys are in the file if adding any of them is refused. */
 static void no_key_is_missing_in_the_reference_file(void **state)
 {
-    char text[32768];
+    char text[REFERENCE_MAX];
     size_t len = read_reference(text, sizeof(text));
 
     for (size_t i = 0; i < conf_key_count; i++) {
@@ -116,7 +118,7 @@ static void the_example_of_topics_in_the_reference_file_can_be_used(void **state
 {
     struct buf yaml = BUF_INIT;
     struct conf *conf;
-    char text[32768];
+    char text[REFERENCE_MAX];
     char *line;
 
     read_reference(text, sizeof(text));
@@ -135,7 +137,7 @@ static void the_example_of_topics_in_the_reference_file_can_be_used(void **state
 /* The comment above the list has a line for each key of a row. */
 static void the_reference_file_explains_what_a_row_can_have(void **state)
 {
-    char text[32768];
+    char text[REFERENCE_MAX];
     char *at, *end;
 
     read_reference(text, sizeof(text));
