@@ -101,7 +101,7 @@ static enum status check_push(const struct op *op)
 
     if (op->id.len > 0 && !job_id_is_valid(op->id))
         return STATUS_BAD_ID;
-    if (!is_within(op->in.push.delay_ms, QUEUE_DELAY_MAX_MS) ||
+    if (!is_within(op->in.push.delay_ms, JOB_DELAY_MAX_MS) ||
         !is_within(op->in.push.at_ms, QUEUE_AT_MAX_MS) || op->in.push.mode > PUSH_IGNORE ||
         !settings_are_valid(&given, op->in.push.given))
         return STATUS_OUT_OF_RANGE;
@@ -118,11 +118,13 @@ static enum status check_id(const struct op *op)
 static enum status check_lease(const struct op *op)
 {
     if (!is_within(op->in.lease.stamp, JOB_STAMP_MAX) ||
-        !is_within(op->in.lease.delay_ms, QUEUE_DELAY_MAX_MS) ||
+        !is_within(op->in.lease.delay_ms, JOB_DELAY_MAX_MS) ||
         !is_within(op->in.lease.ttr_ms, QUEUE_TTR_MAX_MS))
         return STATUS_OUT_OF_RANGE;
-    if (op->in.lease.has_priority || op->in.lease.is_end)
-        return STATUS_OUT_OF_RANGE; /* until the stores can */
+    if (op->in.lease.has_priority && op->verb != OP_RELEASE && op->verb != OP_BURY)
+        return STATUS_OUT_OF_RANGE;
+    if (op->in.lease.is_end && (op->verb != OP_RELEASE || op->in.lease.delay_ms != 0))
+        return STATUS_OUT_OF_RANGE;
     if (op->in.lease.is_owned)
         return STATUS_BAD_REQUEST; /* not yet */
     return check_id(op);
@@ -132,14 +134,14 @@ static enum status check_release(const struct op *op)
 {
     struct op given = *op;
 
-    if (op->in.lease.delay_ms == -1) /* as the job's backoff says */
+    if (op->in.lease.delay_ms == -1 && !op->in.lease.is_end) /* as its backoff says */
         given.in.lease.delay_ms = 0;
     return check_lease(&given);
 }
 
 static enum status check_move(const struct op *op)
 {
-    if (!is_within(op->in.move.delay_ms, QUEUE_DELAY_MAX_MS) ||
+    if (!is_within(op->in.move.delay_ms, JOB_DELAY_MAX_MS) ||
         !is_within(op->in.move.at_ms, QUEUE_AT_MAX_MS) || op->in.move.states & ~ALL_STATES)
         return STATUS_OUT_OF_RANGE;
     return check_id(op);
@@ -160,15 +162,21 @@ static bool times_are_valid(int64_t since_ms, int64_t before_ms)
     return is_within(since_ms, QUEUE_AT_MAX_MS) && is_within(before_ms, QUEUE_AT_MAX_MS);
 }
 
+/* Of jobs that are kicked. */
+static bool new_rules_are_valid(int64_t ttl_ms, unsigned tries)
+{
+    return is_within(ttl_ms, setting_max(SETTING_TTL)) &&
+           is_within(tries, setting_max(SETTING_MAX_TRIES));
+}
+
 static enum status check_chunk(const struct op *op)
 {
     if (op->in.chunk.limit < 1 || op->in.chunk.limit > OP_CHUNK_MAX ||
         !times_are_valid(op->in.chunk.since_ms, op->in.chunk.before_ms) ||
         (op->verb == OP_PURGE && !is_a_state(op->in.chunk.state)))
         return STATUS_OUT_OF_RANGE;
-    if (op->verb == OP_KICK &&
-        (op->in.chunk.state == JOB_DELAYED || op->in.chunk.ttl_ms || op->in.chunk.tries))
-        return STATUS_OUT_OF_RANGE; /* until the stores can */
+    if (op->verb == OP_KICK && !new_rules_are_valid(op->in.chunk.ttl_ms, op->in.chunk.tries))
+        return STATUS_OUT_OF_RANGE;
     return STATUS_OK;
 }
 
@@ -321,9 +329,9 @@ static enum status check_sweep(const struct sweep *sweep)
         return STATUS_BAD_TOPIC;
     if (!times_are_valid(sweep->since_ms, sweep->before_ms))
         return STATUS_OUT_OF_RANGE;
-    if (sweep->verb == OP_KICK &&
-        (sweep->states & ~(1u << JOB_DEAD) || sweep->ttl_ms || sweep->tries))
-        return STATUS_OUT_OF_RANGE; /* until the stores can */
+    if (sweep->verb == OP_KICK && (sweep->states & ~(1u << JOB_DELAYED | 1u << JOB_DEAD) ||
+                                   !new_rules_are_valid(sweep->ttl_ms, sweep->tries)))
+        return STATUS_OUT_OF_RANGE;
     if (sweep->verb == OP_PURGE && (sweep->states == 0 || sweep->states & ~ALL_STATES))
         return STATUS_OUT_OF_RANGE;
     return STATUS_OK;

@@ -54,8 +54,8 @@ bool topic_name_is_valid(struct bytes topic);
 bool job_id_is_valid(struct bytes id);
 
 #define QUEUE_TOPICS_PER_POP_MAX 64
-#define QUEUE_DELAY_MAX_MS       JOB_DELAY_MAX_MS
-#define QUEUE_AT_MAX_MS          ((INT64_C(1) << 48) - 1) /* what a job's header can hold */
+#define QUEUE_DELAY_MAX_MS       (INT64_C(3650) * 86400000) /* of gmq and the native API */
+#define QUEUE_AT_MAX_MS          ((INT64_C(1) << 48) - 1)   /* what a job's header can hold */
 #define QUEUE_TTR_MAX_MS         (INT64_C(7) * 86400000)
 #define QUEUE_CLIENT_MAX_BYTES   64    /* of pop.client; the rest is cut off */
 #define QUEUE_FOLLOW_MAX         1000  /* deliveries in one answer */

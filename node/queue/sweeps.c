@@ -32,11 +32,11 @@ static void on_chunk(struct op *op);
 
 static enum job_state first_state(const struct sweep *sweep, enum job_state from)
 {
+    bool is_plain_kick = sweep->verb == OP_KICK && sweep->states == 0;
+    unsigned states = is_plain_kick ? 1u << JOB_DEAD : sweep->states;
     enum job_state state = from;
 
-    if (sweep->verb == OP_KICK)
-        return from > JOB_DEAD ? from : JOB_DEAD;
-    while (state <= JOB_DEAD && !(sweep->states & 1u << state))
+    while (state <= JOB_DEAD && !(states & 1u << state))
         state++;
     return state;
 }
@@ -69,6 +69,8 @@ static void go_on(struct sweep *sweep, enum job_state from)
     sweep->op.in.chunk.state = state;
     sweep->op.in.chunk.since_ms = state == JOB_DEAD ? sweep->since_ms : 0;
     sweep->op.in.chunk.before_ms = state == JOB_DEAD ? sweep->before_ms : 0;
+    sweep->op.in.chunk.ttl_ms = state == JOB_DEAD ? sweep->ttl_ms : 0;
+    sweep->op.in.chunk.tries = state == JOB_DEAD ? sweep->tries : 0;
     if (sweep->limit > 0) {
         send_chunk(sweep);
         return;

@@ -148,12 +148,14 @@ size_t extra_pack(const struct job_extra *extra, char *to);
 #define JOB_ID_EPOCH_MS INT64_C(1767225600000)
 #define JOB_IDS_PER_MS  32
 
-#define JOB_HEADER_BYTES   24
-#define JOB_TRIES_MAX      65535
-#define JOB_STAMP_MAX      ((INT64_C(1) << 47) - 1) /* of a lease */
-#define JOB_KEY_MIDDLE     (INT64_C(1) << 47)
-#define JOB_DELAY_MAX_MS   (INT64_C(3650) * 86400000)
-#define JOB_COUNTED        (INT64_C(1) << 39)
+#define JOB_HEADER_BYTES 24
+#define JOB_TRIES_MAX    65535
+#define JOB_STAMP_MAX    ((INT64_C(1) << 47) - 1) /* of a lease */
+#define JOB_KEY_MIDDLE   (INT64_C(1) << 47)
+#define JOB_DELAY_MAX_MS (INT64_C(4294967295) * 1000)
+#define JOB_COUNTED      (INT64_C(1) << 39)
+#define JOB_DELAY_KEPT_MAX_MS \
+    (JOB_COUNTED - 1)           /* a longer delay stands as this in the header */
 #define JOB_FLAG_BIG       0x08 /* the body is in the topic's payload hash, not behind the header */
 #define JOB_FLAG_INDEXED   0x10 /* the bucket's index of ids has an entry for it */
 #define JOB_FLAG_CONFIRMED 0x20 /* reserved, and its consumer has it: see doc/store.md */
@@ -194,7 +196,7 @@ struct job {
     struct bytes holder; /* borrowed, the same; "" when nobody ever had it */
     enum job_state state;
     int64_t due_ms;   /* Redis's clock */
-    int64_t delay_ms; /* as pushed */
+    int64_t delay_ms; /* as pushed, at most JOB_DELAY_KEPT_MAX_MS */
     int64_t ttr_ms;
     int64_t stamp;    /* 0: delayed or dead */
     unsigned tries;   /* confirmed deliveries so far */

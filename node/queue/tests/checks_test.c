@@ -46,11 +46,13 @@ static void a_push_has_limits(void **state)
 {
     const struct asked rows[] = {
         {ASK(PUSH, push = {.delay_ms = -1}), OUT_OF_RANGE},
-        {ASK(PUSH, push = {.delay_ms = QUEUE_DELAY_MAX_MS}), OK},
-        {ASK(PUSH, push = {.delay_ms = QUEUE_DELAY_MAX_MS + 1}), OUT_OF_RANGE},
+        {ASK(PUSH, push = {.delay_ms = JOB_DELAY_MAX_MS}), OK},
+        {ASK(PUSH, push = {.delay_ms = JOB_DELAY_MAX_MS + 1}), OUT_OF_RANGE},
         {ASK(PUSH, push = {.at_ms = QUEUE_AT_MAX_MS}), OK},
         {ASK(PUSH, push = {.at_ms = QUEUE_AT_MAX_MS + 1}), OUT_OF_RANGE},
         {ASK(PUSH, push = {.mode = PUSH_IGNORE}), OK},
+        {ASK(PUSH, push = {.by_id = true, .attributes = BYTES("\1a\0\1b")}), OK},
+        {ASK(PUSH, push = {.attributes = BYTES("\1a\0\2b")}), OUT_OF_RANGE},
         {ASK(PUSH, push = {.mode = (enum push_mode)(PUSH_IGNORE + 1)}), OUT_OF_RANGE},
         {ASK(PUSH, push = GIVEN(TTR, .ttr_ms = -1)), OUT_OF_RANGE},
         {ASK(PUSH, push = GIVEN(TTR, .ttr_ms = QUEUE_TTR_MAX_MS)), OK},
@@ -109,7 +111,13 @@ static void a_lease_has_limits_and_a_release_may_leave_its_delay_open(void **sta
         {ASK(RELEASE, lease = {.delay_ms = -1}), OK}, /* as the job's backoff says */
         {ASK(RELEASE, lease = {.delay_ms = -2}), OUT_OF_RANGE},
         {ASK(RELEASE, lease = {.stamp = -1, .delay_ms = -1}), OUT_OF_RANGE},
-        {ASK(RELEASE, lease = {.delay_ms = QUEUE_DELAY_MAX_MS + 1}), OUT_OF_RANGE},
+        {ASK(RELEASE, lease = {.delay_ms = JOB_DELAY_MAX_MS + 1}), OUT_OF_RANGE},
+        {ASK(RELEASE, lease = {.is_end = true, .has_priority = true}), OK},
+        {ASK(RELEASE, lease = {.is_end = true, .delay_ms = 1}), OUT_OF_RANGE},
+        {ASK(RELEASE, lease = {.is_end = true, .delay_ms = -1}), OUT_OF_RANGE},
+        {ASK(BURY, lease = {.has_priority = true, .priority = UINT32_MAX}), OK},
+        {ASK(BURY, lease = {.is_end = true}), OUT_OF_RANGE},
+        {ASK(TOUCH, lease = {.has_priority = true}), OUT_OF_RANGE},
         {ASK(TOUCH, lease = {.ttr_ms = QUEUE_TTR_MAX_MS}), OK},
         {ASK(TOUCH, lease = {.ttr_ms = QUEUE_TTR_MAX_MS + 1}), OUT_OF_RANGE},
     };
@@ -123,7 +131,7 @@ static void a_move_is_from_states_that_exist(void **state)
         {ASK(MOVE, move = {.states = 1u << JOB_DEAD | 1u << JOB_READY}), OK},
         {ASK(MOVE, move = {.states = 1u << (JOB_DEAD + 1)}), OUT_OF_RANGE},
         {ASK(MOVE, move = {.states = 1u}), OUT_OF_RANGE},
-        {ASK(MOVE, move = {.delay_ms = QUEUE_DELAY_MAX_MS + 1}), OUT_OF_RANGE},
+        {ASK(MOVE, move = {.delay_ms = JOB_DELAY_MAX_MS + 1}), OUT_OF_RANGE},
         {ASK(MOVE, move = {.at_ms = QUEUE_AT_MAX_MS + 1}), OUT_OF_RANGE},
     };
 
@@ -138,6 +146,10 @@ static void chunks_and_lists_are_of_a_state_and_of_a_size(void **state)
         {ASK(PURGE, chunk = {.state = JOB_DEAD}), OUT_OF_RANGE},
         {ASK(PURGE, chunk = {.limit = 1}), OUT_OF_RANGE},
         {ASK(KICK, chunk = {.limit = 1}), OK},
+        {ASK(KICK, chunk = {.limit = 1, .state = JOB_DELAYED}), OK},
+        {ASK(KICK, chunk = {.limit = 1, .ttl_ms = 1, .tries = RULES_TRIES_MAX}), OK},
+        {ASK(KICK, chunk = {.limit = 1, .ttl_ms = -1}), OUT_OF_RANGE},
+        {ASK(KICK, chunk = {.limit = 1, .tries = RULES_TRIES_MAX + 1}), OUT_OF_RANGE},
         {ASK(KICK, chunk = {.limit = 1, .since_ms = -1}), OUT_OF_RANGE},
         {ASK(KICK, chunk = {.limit = 1, .before_ms = QUEUE_AT_MAX_MS + 1}), OUT_OF_RANGE},
         {ASK(LIST, list = {.state = JOB_READY, .limit = OP_LIST_MAX}), OK},

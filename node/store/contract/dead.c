@@ -55,6 +55,100 @@ static void a_kicked_job_begins_anew(void **state)
     assert_int_equal(next_event_ms(), -1);
 }
 
+static struct op kick_op(enum job_state state)
+{
+    return (struct op){
+        .verb = OP_KICK, .topic = TOPIC, .in.chunk = {.state = state, .limit = OP_CHUNK_MAX}};
+}
+
+/* Two that had no rules, and one that had some. */
+static void a_kick_may_bring_a_ttl_and_tries(void **state)
+{
+    struct job_rules rules = {.priority = 7, .max_tries = 5};
+    struct op op = kick_op(JOB_DEAD);
+
+    struct job job;
+
+    make_dead("a");
+    make_dead("b");
+    push_ruled("c", rules);
+    job = pop_one();
+    assert_status(bury(&job), OK);
+    op.in.chunk.ttl_ms = ROOM_MS;
+    op.in.chunk.tries = 1;
+    op = run_well(op);
+    assert_int_equal(op.out.chunk.count, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        rules = get(abc[i]).rules;
+        assert_int_equal(rules.max_tries, 1);
+        assert_int_equal(rules.expires_ms, after(&op, ROOM_MS));
+        assert_bytes(get(abc[i]).body, BODY);
+    }
+    assert_int_equal(get("c").rules.priority, 7);
+    assert_int_equal(scan_at(after(&op, ROOM_MS)).out.scan.died[DEATH_EXPIRED], 3);
+    assert_dead("a", DEATH_EXPIRED);
+}
+
+static void a_kick_without_them_leaves_the_tries_and_no_ttl(void **state)
+{
+    struct op op = push_op(TOPIC, "a");
+    struct job job;
+
+    op.in.push.rules.max_tries = 5;
+    op.in.push.ttl_ms = FAR_MS;
+    job = reserve(op);
+    assert_status(bury(&job), OK);
+    op = kick_op(JOB_DEAD);
+    op.in.chunk.ttl_ms = FAR_MS;
+    op = run_well(op);
+    assert_int_equal(get("a").rules.max_tries, 5);
+    assert_int_equal(get("a").rules.expires_ms, after(&op, FAR_MS));
+    job = pop_one();
+    assert_status(bury(&job), OK);
+    op = kick_op(JOB_DEAD);
+    op.in.chunk.tries = 2;
+    run_well(op);
+    assert_int_equal(get("a").rules.max_tries, 2);
+    assert_int_equal(get("a").rules.expires_ms, 0);
+}
+
+static void delayed_jobs_are_kicked_by_their_due_time(void **state)
+{
+    struct op op = kick_op(JOB_DELAYED);
+
+    push_delayed("later", FAR_MS + 1000);
+    push_delayed("sooner", FAR_MS);
+    push_delayed("last", FAR_MS + 2000);
+    make_dead("dead");
+    op.in.chunk.limit = 2;
+    op = run_well(op);
+    assert_int_equal(op.out.chunk.count, 2);
+    assert_true(op.out.chunk.has_more);
+    assert_all_counts(1, 2, 0, 1);
+    assert_int_equal(get("later").due_ms, op.now_ms);
+    assert_int_equal(get("later").delay_ms, FAR_MS + 1000);
+    ASSERT_READY("sooner", "later");
+    op = run_well(kick_op(JOB_DELAYED));
+    assert_int_equal(op.out.chunk.count, 1);
+    assert_false(op.out.chunk.has_more);
+}
+
+/* It does not begin anew. */
+static void a_delayed_job_keeps_its_ttl_and_tries_when_it_is_kicked(void **state)
+{
+    struct op op = push_op(TOPIC, "a");
+    struct job job;
+
+    op.in.push.ttl_ms = 2 * FAR_MS;
+    job = reserve(op);
+    assert_status(release(&job, FAR_MS), OK);
+    assert_int_equal(run_well(kick_op(JOB_DELAYED)).out.chunk.count, 1);
+    job = get("a");
+    assert_int_equal(job.tries, 1);
+    assert_true(job.rules.expires_ms > 0);
+    assert_state("a", JOB_READY);
+}
+
 static void kicked_jobs_go_behind_those_of_their_priority(void **state)
 {
     struct job job;
@@ -401,6 +495,10 @@ static const struct CMUnitTest tests[] = {
     TEST(the_oldest_dead_are_kicked_first),
     TEST(a_kick_of_none_is_no_error),
     TEST(a_kicked_job_begins_anew),
+    TEST(a_kick_may_bring_a_ttl_and_tries),
+    TEST(a_kick_without_them_leaves_the_tries_and_no_ttl),
+    TEST(delayed_jobs_are_kicked_by_their_due_time),
+    TEST(a_delayed_job_keeps_its_ttl_and_tries_when_it_is_kicked),
     TEST(kicked_jobs_go_behind_those_of_their_priority),
     TEST(only_those_that_died_in_a_time_are_kicked),
     TEST(a_kick_is_announced),

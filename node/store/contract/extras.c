@@ -207,6 +207,45 @@ static void it_is_counted_where_a_job_rests(void **state)
     assert_counted("a", 2, 1, 1, 0, 1);
 }
 
+/* ---- a holder that is gone ---- */
+
+static struct op end(const struct job *job)
+{
+    struct op op = lease_op(OP_RELEASE, job);
+
+    op.in.lease.is_end = true;
+    return run(op);
+}
+
+static void the_end_of_its_holder_is_no_release(void **state)
+{
+    struct job job = reserve(extra_op("a"));
+
+    assert_status(end(&job), OK);
+    assert_counted("a", 0, 0, 0, 0, 0);
+    assert_int_equal(get("a").tries, 0);
+    job = pop_one();
+    delivered(&job, 1);
+    assert_status(end(&job), OK);
+    assert_counted("a", 1, 0, 0, 0, 0);
+    assert_int_equal(get("a").tries, 1);
+    assert_status(end(&job), NOT_RESERVED);
+    ASSERT_READY("a");
+}
+
+/* Else a consumer that is gone before it has the job would end it. */
+static void it_ends_a_job_only_by_a_try_that_was_one(void **state)
+{
+    struct job job = (push_limited("a", 1), pop_one());
+
+    assert_status(end(&job), OK);
+    assert_state("a", JOB_READY);
+    job = pop_one();
+    delivered(&job, 1);
+    assert_int_equal(end(&job).out.change.death, DEATH_TRIES);
+    assert_dead("a", DEATH_TRIES);
+}
+
 /* ---- the order of ids ---- */
 
 /* An id that the store makes. */
@@ -425,6 +464,8 @@ static const struct CMUnitTest tests[] = {
     TEST(what_was_not_confirmed_is_not_counted),
     TEST(a_last_try_is_counted_too),
     TEST(it_is_counted_where_a_job_rests),
+    TEST(the_end_of_its_holder_is_no_release),
+    TEST(it_ends_a_job_only_by_a_try_that_was_one),
     TEST(jobs_by_id_come_back_to_their_place),
     TEST(so_they_do_at_the_priority_of_most_jobs),
     TEST(so_they_do_behind_it),

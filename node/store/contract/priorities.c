@@ -84,6 +84,83 @@ static void a_job_keeps_its_priority_wherever_it_goes(void **state)
     assert_bytes(get("a").body, BODY);
 }
 
+/* ---- another one ---- */
+
+static struct op give_back(enum op_verb verb, const struct job *job, uint32_t priority)
+{
+    struct op op = lease_op(verb, job);
+
+    op.in.lease.has_priority = true;
+    op.in.lease.priority = priority;
+    return run(op);
+}
+
+static void a_released_job_may_have_another_priority_from_then_on(void **state)
+{
+    struct op op;
+
+    push("a");
+    push("b");
+    push_ranked("c", 7);
+    op = pop(3); /* c, a, b */
+    assert_status(give_back(OP_RELEASE, &op.out.pop.jobs[0], 5000), OK);
+    assert_status(give_back(OP_RELEASE, &op.out.pop.jobs[1], RULES_PRIORITY_DEFAULT), OK);
+    assert_status(give_back(OP_RELEASE, &op.out.pop.jobs[2], 0), OK);
+    assert_int_equal(get("b").rules.priority, 0);
+    assert_bytes(get("b").body, BODY);
+    assert_int_equal(get("c").rules.priority, 5000);
+    assert_counts(TOPIC, 0, 3, 0);
+    ASSERT_READY("b", "a", "c");
+}
+
+static void one_that_rests_has_it_when_it_is_due(void **state)
+{
+    struct job job = (push("a"), pop_one());
+    struct op op = lease_op(OP_RELEASE, &job);
+
+    push("b");
+    op.in.lease.delay_ms = SOON_MS;
+    op.in.lease.has_priority = true;
+    op.in.lease.priority = 3;
+    op = run_well(op);
+    scan_at(op.out.change.due_ms);
+    ASSERT_READY("a", "b");
+}
+
+static void a_buried_job_may_have_another_priority_too(void **state)
+{
+    struct op op = large_op("a");
+    struct job job;
+
+    op.in.push.ttl_ms = FAR_MS;
+    job = reserve(op);
+    assert_status(give_back(OP_BURY, &job, 3), OK);
+    assert_dead("a", DEATH_BURIED);
+    assert_int_equal(get("a").rules.priority, 3);
+    assert_int_equal(get("a").body.len, LARGE_BYTES);
+    push("b");
+    kick(1);
+    ASSERT_READY("a", "b");
+}
+
+static void the_urgent_ones_are_counted(void **state)
+{
+    static const uint32_t priorities[] = {0, 7, 1023, 1024, 1025, 7};
+    struct op op = {.verb = OP_STATS, .topic = TOPIC};
+
+    assert_int_equal(run_well(op).out.stats.urgent, 0);
+    push_many(6, priorities);
+    assert_int_equal(run_well(op).out.stats.urgent, 4);
+    pop(1);
+    assert_int_equal(run_well(op).out.stats.urgent, 3);
+    op = run_well((struct op){
+        .verb = OP_TOPICS, .bucket = bucket_of(TOPIC), .in.topics.limit = OP_TOPICS_MAX});
+    assert_int_equal(op.out.topics.rows[0].stats.urgent, 3);
+    pop(BATCH_MAX);
+    op = run_well((struct op){.verb = OP_STATS, .topic = TOPIC});
+    assert_int_equal(op.out.stats.urgent, 0);
+}
+
 static void what_becomes_due_is_served_by_its_priority(void **state)
 {
     struct op op = push_op(TOPIC, "urgent");
@@ -236,6 +313,10 @@ static const struct CMUnitTest tests[] = {
     TEST(a_pop_takes_no_more_than_its_count_over_all_priorities),
     TEST(a_priority_like_all_others_makes_no_difference),
     TEST(a_job_keeps_its_priority_wherever_it_goes),
+    TEST(a_released_job_may_have_another_priority_from_then_on),
+    TEST(one_that_rests_has_it_when_it_is_due),
+    TEST(a_buried_job_may_have_another_priority_too),
+    TEST(the_urgent_ones_are_counted),
     TEST(what_becomes_due_is_served_by_its_priority),
     TEST(a_released_job_is_the_last_of_its_priority),
     TEST(a_returned_job_is_the_first_of_its_priority),

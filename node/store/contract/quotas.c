@@ -340,10 +340,10 @@ static void a_job_tells_its_delay_whether_it_counts_or_not(void **state)
     ops[0].id = BYTES("b");
     ops[1].id = BYTES("c");
     run_all(ops, 2);
-    assert_int_equal(get("a").delay_ms, JOB_DELAY_MAX_MS);
-    assert_int_equal(get("c").delay_ms, JOB_DELAY_MAX_MS);
+    assert_int_equal(get("a").delay_ms, JOB_DELAY_KEPT_MAX_MS);
+    assert_int_equal(get("c").delay_ms, JOB_DELAY_KEPT_MAX_MS);
     assert_int_equal(list(JOB_DELAYED, BYTES(""), 9).out.list.rows[0].job.delay_ms,
-                     JOB_DELAY_MAX_MS);
+                     JOB_DELAY_KEPT_MAX_MS);
 }
 
 /* ---- several at once ---- */

@@ -43,10 +43,11 @@ static struct job job_of(const struct call *c)
 {
     const struct op *op = c->op;
     int64_t at_ms = op->in.push.at_ms;
+    int64_t delay_ms = at_ms ? or_zero(at_ms - c->now_ms) : op->in.push.delay_ms;
     struct job job = {.id = op->id, .body = op->in.push.body, .rules = op->in.push.rules};
 
-    job.delay_ms = at_ms ? or_zero(at_ms - c->now_ms) : op->in.push.delay_ms;
-    job.due_ms = at_ms ? at_ms : memory_after(c, job.delay_ms);
+    job.delay_ms = delay_ms < JOB_DELAY_KEPT_MAX_MS ? delay_ms : JOB_DELAY_KEPT_MAX_MS;
+    job.due_ms = at_ms ? at_ms : memory_after(c, delay_ms);
     job.ttr_ms = op->in.push.ttr_ms;
     job.rules.expires_ms = expires_ms(c, &job);
     if (push_has_extra(op))
@@ -57,11 +58,12 @@ static struct job job_of(const struct call *c)
     return job;
 }
 
-static bool is_in_range(const struct job *job)
+static bool is_in_range(const struct call *c, const struct job *job)
 {
-    int64_t expires_ms = job->rules.expires_ms;
+    int64_t at_ms = c->op->in.push.at_ms, expires_ms = job->rules.expires_ms;
+    int64_t delay_ms = at_ms ? at_ms - c->now_ms : c->op->in.push.delay_ms;
 
-    return job->delay_ms <= JOB_DELAY_MAX_MS && (!expires_ms || expires_ms > job->due_ms);
+    return delay_ms <= JOB_DELAY_MAX_MS && (!expires_ms || expires_ms > job->due_ms);
 }
 
 /* May the topic have the job? `lives`: it takes the place of that one; or NULL. */
@@ -109,7 +111,7 @@ enum status memory_run_push(struct call *c)
     char text[24];
 
     assert(job.ttr_ms <= TTR_MAX_MS);
-    if (!is_in_range(&job))
+    if (!is_in_range(c, &job))
         return STATUS_OUT_OF_RANGE;
     if (lives && mode == PUSH_REJECT)
         return STATUS_DUPLICATE;
@@ -354,11 +356,14 @@ static int64_t rest_ms(const struct call *c, const struct job *job)
     return backoff_rest_ms(&job->rules.backoff, job->tries, job->stamp);
 }
 
-/* The consumer gives up its lease. */
+/* The consumer gives up its lease. A consumer that is gone may never have had the job. */
 static void end_reservation(struct call *c, struct record *record)
 {
-    note_consumer(record);
+    if (!c->op->in.lease.is_end)
+        note_consumer(record);
     record_leave(c->topic, record);
+    if (c->op->in.lease.has_priority)
+        record->job.rules.priority = c->op->in.lease.priority;
     c->op->out.change.tries = record->job.tries;
 }
 
@@ -366,14 +371,17 @@ enum status memory_run_release(struct call *c)
 {
     struct record *record;
     enum status status = check_own_lease(c, &record);
+    bool is_end = c->op->in.lease.is_end, has_had_it;
 
     if (status != STATUS_OK)
         return status;
     if (c->op->in.lease.delay_ms > JOB_DELAY_MAX_MS)
         return STATUS_OUT_OF_RANGE;
+    has_had_it = record->is_confirmed || !is_end;
     end_reservation(c, record);
-    memory_count(record, &record->job.extra.releases);
-    if (memory_is_used_up(&record->job)) {
+    if (!is_end)
+        memory_count(record, &record->job.extra.releases);
+    if (has_had_it && memory_is_used_up(&record->job)) {
         memory_die(c, record, c->op->out.change.death = DEATH_TRIES);
         return STATUS_OK;
     }

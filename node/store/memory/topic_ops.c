@@ -72,16 +72,30 @@ static enum status answer(struct call *c, const struct catch *catch)
     return STATUS_OK;
 }
 
+/* With the rules that the kick brings. */
+static void revive(struct call *c, struct record *record)
+{
+    memory_revive(record);
+    if (c->op->in.chunk.tries)
+        record->job.rules.max_tries = c->op->in.chunk.tries;
+    if (c->op->in.chunk.ttl_ms) {
+        record->job.rules.expires_ms = memory_after(c, c->op->in.chunk.ttl_ms);
+        record_begin_expiry(c->topic, record);
+    }
+}
+
 enum status memory_run_kick(struct call *c)
 {
+    bool is_delayed = c->op->in.chunk.state == JOB_DELAYED;
     struct catch catch = {.count = 0};
-    enum status status = look(c, JOB_DEAD, &catch);
+    enum status status = look(c, is_delayed ? JOB_DELAYED : JOB_DEAD, &catch);
 
     if (status != STATUS_OK)
         return status;
     for (unsigned i = 0; i < catch.count; i++) {
         record_leave(c->topic, catch.records[i]);
-        memory_revive(catch.records[i]);
+        if (!is_delayed)
+            revive(c, catch.records[i]);
         memory_count(catch.records[i], &catch.records[i]->job.extra.kicks);
         memory_put(c, catch.records[i], c->now_ms);
     }
@@ -246,6 +260,10 @@ static struct topic_stats count(const struct call *c, const struct topic *topic)
                                 .oldest_ready_ms = -1,
                                 .next_due_ms = -1};
 
+    if (stats.ready)
+        stats.urgent = (int64_t)ready_default_span(topic).from;
+    if (stats.urgent > stats.ready)
+        stats.urgent = stats.ready;
     if (stats.ready)
         stats.oldest_ready_ms =
             larger(oldest_of_list_ms(c, topic), oldest_of_others_ms(c, topic));

@@ -134,7 +134,7 @@ static void what_was_refused_when_it_was_said_again_stays_refused(void **state)
 
     push("a");
     assert_status(say_again(op, 1), DUPLICATE);
-    late.in.push.delay_ms = INT64_C(4000) * 86400000;
+    late.in.push.delay_ms = JOB_DELAY_MAX_MS + 1;
     assert_status(say_again(late, 2), OUT_OF_RANGE);
     many.in.push.jobs_max = 1;
     assert_status(say_again(many, 3), TOPIC_FULL);

@@ -62,6 +62,7 @@ static void check_stats(const struct topic_stats *r, const struct topic_stats *m
     assert_int_equal(m->dead, r->dead);
     assert_int_equal(m->oldest_ready_ms, r->oldest_ready_ms);
     assert_int_equal(m->next_due_ms, r->next_due_ms);
+    assert_int_equal(m->urgent, r->urgent);
 }
 
 static int64_t lateness_sum(const struct op *op)

@@ -47,9 +47,10 @@ void remember_lease(const struct job *job)
 /* At once, in some milliseconds, or in about an hour. */
 static int64_t any_delay(void)
 {
-    return twins_below(2)   ? 0
-           : twins_below(2) ? 1 + twins_below(3)
-                            : FAR_MS - twins_below(1000);
+    return twins_below(2)    ? 0
+           : twins_below(2)  ? 1 + twins_below(3)
+           : twins_below(20) ? FAR_MS - twins_below(1000)
+                             : JOB_DELAY_MAX_MS + 1 - twins_below(3);
 }
 
 static struct job_rules any_rules(void)
@@ -132,6 +133,14 @@ static struct op any_lease_op(enum op_verb verb, struct bytes topic)
 
     if (verb == OP_RELEASE)
         op.in.lease.delay_ms = twins_below(3) ? any_delay() : -1;
+    if (verb == OP_RELEASE && !twins_below(4)) {
+        op.in.lease.delay_ms = 0;
+        op.in.lease.is_end = true;
+    }
+    if (verb == OP_RELEASE || verb == OP_BURY) {
+        op.in.lease.has_priority = twins_below(2);
+        op.in.lease.priority = any_rules().priority;
+    }
     if (verb == OP_TOUCH)
         op.in.lease.ttr_ms = twins_below(2) ? 0 : 1 + twins_below(3);
     return op;

@@ -1,7 +1,7 @@
 -- bury: the job is dead, until somebody kicks or deletes it; its holder says so.
 --
 -- KEYS   j v t x, and by rule the topic's e
--- ARGV   topic, id, stamp (6 bytes)
+-- ARGV   topic, id, and packed as '>I6BI4' stamp, 1: it has another priority from now on, that priority
 -- answer code, now, wait, tries
 -- USES   now check_lease event confirmed raised moved expires beside die
 --
@@ -11,12 +11,17 @@ local j, v, t, x = unpack(KEYS)
 local topic, id = ARGV[1], ARGV[2]
 
 local value = call('HGET', j, id)
-local code = check_lease(value, ARGV[3])
+local code = check_lease(value, sub(ARGV[3], 1, 6))
 if code ~= OK then
     return {code, now, -1}
 end
 if byte(value) % 64 < 32 then
     value = confirmed(value)
+end
+local has_priority, rank = parse('>BI4', ARGV[3], 7)
+if has_priority == 1 then
+    -- HERE ruled with_priority
+    value = with_priority(value, rank)
 end
 local e = beside(j, topic, 'e')
 call('ZCARD', x)

@@ -13,7 +13,7 @@
 local j, r, d, v, x, t, n, q = unpack(KEYS)
 local topic, id = ARGV[1], ARGV[2]
 local delay, at, mask = parse('>I6I6B', ARGV[3])
-local DELAY_MAX = 3650 * 86400000
+local DELAY_MAX = 4294967295000 -- JOB_DELAY_MAX_MS
 
 local value = call('HGET', j, id)
 if not value then

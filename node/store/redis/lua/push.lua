@@ -3,7 +3,7 @@
 -- KEYS   j p d r t n a, then u where the push is to be noted. Not named, because a key that is named
 --        costs, but made here from the name of j: q and e for a job that has rules, for a job that is
 --        replaced its place and the bucket's o, which one to be indexed needs, too, and where bytes are limited w
--- ARGV   topic, id ('': make one), body, and packed as '>I5I6I4BBBBI6': delay ms, at ms (0: delay
+-- ARGV   topic, id ('': make one), body, and packed as '>I6I6I4BBBBI6': delay ms, at ms (0: delay
 --        counts), TTR ms, number of buckets, this bucket, what to do where the id lives (0:
 --        refuse, 1: replace, 2: leave it; and 4 where the ttl counts from when it is due, not from
 --        now, 8 where it is to be indexed), how it is noted (1: say how long u is kept, too; 2: it is a retry; 4: u must be
@@ -32,9 +32,9 @@
 
 local j, p, d, r, t, n, a, u = unpack(KEYS)
 local topic, id, body, rules = ARGV[1], ARGV[2], ARGV[3], ARGV[7]
-local delay, at, ttr, buckets, bucket, mode, note, number = parse('>I5I6I4BBBBI6', ARGV[4])
-local BIG_BYTES, IDS_TRIED, LIMITS_AT = 1024, 1000, 26
-local DELAY_MAX = 3650 * 86400000
+local delay, at, ttr, buckets, bucket, mode, note, number = parse('>I6I6I4BBBBI6', ARGV[4])
+local BIG_BYTES, IDS_TRIED, LIMITS_AT = 1024, 1000, 27
+local DELAY_MAX, DELAY_KEPT_MAX = 4294967295000, 549755813887 -- JOB_DELAY_MAX_MS, JOB_DELAY_KEPT_MAX_MS
 local REPLACE, IGNORE, TTL_FROM_DUE, INDEXED = 1, 2, 4, 8
 local KEEP_MS = '3600000' -- PUSH_LEDGER_KEEP_MS
 local RENEWS, AGAIN, THERE = 1, 2, 4
@@ -248,7 +248,7 @@ else
 end
 
 local flags = (is_big and 8 or 0) + (index and 16 or 0) + (rules and 64 or 0)
-local value = pack('>BI2I4I6I6I5', state + flags, 0, ttr, at, stamp, delay + mark)
+local value = pack('>BI2I4I6I6I5', state + flags, 0, ttr, at, stamp, math.min(delay, DELAY_KEPT_MAX) + mark)
 if rules and #rules > 22 then
     local key = by_id and MIDDLE + number_by_id or 0
     value = value .. sub(rules, 1, 24) .. pack('>I6I6', key, now) .. sub(rules, 37)

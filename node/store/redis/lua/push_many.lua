@@ -4,7 +4,7 @@
 -- ARGV   topic, and packed as '>BBBI6': number of buckets, this bucket, 1: say how long u is kept + 2: they are indexed, the
 --        number of the first push in the ledger, and perhaps behind it, as in push, what the topic may
 --        have; the first and the last byte of their entries in u; then
---        for each push id ('': make one), body, and packed as '>I5I6I4' delay ms, at ms (0: delay counts),
+--        for each push id ('': make one), body, and packed as '>I6I6I4' delay ms, at ms (0: delay counts),
 --        TTR ms, and behind it, where it has any, its rules as in a value
 -- answer OK, now, wait, then for each push: code, due, and its id when it was made here, else ''
 -- USES   now epoch ring
@@ -18,7 +18,8 @@
 local j, p, d, r, t, n, a, u = unpack(KEYS)
 local topic = ARGV[1]
 local buckets, bucket, renews, number = parse('>BBBI6', ARGV[2])
-local FIRST, BIG_BYTES, IDS_TRIED, DELAY_MAX = 5, 1024, 1000, 3650 * 86400000
+local FIRST, BIG_BYTES, IDS_TRIED = 5, 1024, 1000
+local DELAY_MAX, DELAY_KEPT_MAX = 4294967295000, 549755813887 -- JOB_DELAY_MAX_MS, JOB_DELAY_KEPT_MAX_MS
 local KEEP_MS = '3600000' -- PUSH_LEDGER_KEEP_MS
 local LIMITS_AT, UNKNOWN, TOPIC_FULL, TOPIC_FULL_BYTES, EVENT = 10, 8, 9, 10, 2
 local COUNTED, RENEWS = 549755813888, 1 -- JOB_COUNTED
@@ -57,7 +58,7 @@ local codes, dues, delays, stamps, made, seen = {}, {}, {}, {}, {}, {}
 local soonest, ready, done, big = math.huge, 0, 0, false
 for i = 1, count do
     local packed, id, length = ARGV[FIRST + 3 * i - 1], ids[i], #ARGV[FIRST + 3 * i - 2]
-    local delay, at = parse('>I5I6', packed)
+    local delay, at = parse('>I6I6', packed)
     if at ~= 0 then
         delay = math.max(0, at - now)
     else
@@ -137,7 +138,7 @@ for i = 1, count do
     local note = sub(noted, (i - 1) * ENTRY_BYTES + 1, i * ENTRY_BYTES)
     if code == OK then
         local body, packed = ARGV[FIRST + 3 * i - 2], ARGV[FIRST + 3 * i - 1]
-        local is_big, rules, state = #body > BIG_BYTES, sub(packed, 16), DELAYED
+        local is_big, rules, state = #body > BIG_BYTES, sub(packed, 17), DELAYED
         if stamps[i] then
             state, stamp = READY, MIDDLE + stamps[i] + (makes and 0 or last)
             entries[#entries + 1] = pack('>I6', stamp) .. id
@@ -147,7 +148,8 @@ for i = 1, count do
         end
         values[#values + 1] = id
         values[#values + 1] = pack('>BI2', state + (is_big and 8 or 0) + (index and 16 or 0) + (rules ~= '' and 64 or 0), 0)
-            .. sub(packed, 12, 15) .. pack('>I6I6I5', at, stamp, delays[i] + mark) .. rules .. (is_big and '' or body)
+            .. sub(packed, 13, 16) .. pack('>I6I6I5', at, stamp, math.min(delays[i], DELAY_KEPT_MAX) + mark) .. rules
+            .. (is_big and '' or body)
         if index then
             named[#named + 1], named[#named + 2] = id, entry
         end

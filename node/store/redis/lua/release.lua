@@ -2,18 +2,20 @@
 -- turn of the node's loop.
 --
 -- KEYS   j r d v t n q x, and by rule the topic's e
--- ARGV   topic, then for each job: id, and packed as '>I6I5' stamp, delay ms + 1 (0: what the job's
---        backoff says)
+-- ARGV   topic, then for each job: id, and packed as '>I6I6BI4' stamp, delay ms + 1 (0: what the job's
+--        backoff says), 1: it has another priority from now on + 2: its holder is gone, and did not ask
+--        for it; that priority
 -- answer OK, now, wait, then for each job: code, due (0: it died), tries, why it died (0: it did not)
 -- USES   now check_lease confirmed raised moved due_at expires used_up rest beside wake become_ready event
 --
 -- A job is due anew, after the delay; the delay it was pushed with stays in its header. A consumer
--- that releases a job had it: that is a try, perhaps the last. They are released in their order, but
--- what there is for a key is written at once.
+-- that releases a job had it: that is a try, perhaps the last; but one that is gone had it only where
+-- that was confirmed. They are released in their order, but what there is for a key is written at once.
 
 local j, r, d, v, t, n, q, x = unpack(KEYS)
 local topic = ARGV[1]
-local DELAY_MAX = 3650 * 86400000
+local DELAY_MAX = 4294967295000 -- JOB_DELAY_MAX_MS
+local HAS_PRIORITY, IS_END = 1, 2
 
 -- HERE leases
 
@@ -21,7 +23,9 @@ local answer, released, seen, soonest = {OK, now, -1}, {}, {}, math.huge
 local ready, later, dying, mortal, changed = ready_batch({}, {}), {}, {}, {}, {}
 for i = 1, #ids do
     local id, value, stamp = ids[i], values[i], sub(ARGV[2 * i + 1], 1, 6)
-    local delay, due, tries, death = parse('>I5', ARGV[2 * i + 1], 7) - 1, 0, 0, 0
+    local delay, flags, rank = parse('>I6BI4', ARGV[2 * i + 1], 7)
+    local due, tries, death, is_end = 0, 0, 0, flags >= IS_END
+    delay = delay - 1
     local code = seen[id] and NOT_RESERVED or check_lease(value, stamp)
     if code == OK and delay > DELAY_MAX then
         code = OUT_OF_RANGE
@@ -29,15 +33,18 @@ for i = 1, #ids do
     if code == OK then
         seen[id] = true
         released[#released + 1] = id
-        if byte(value) % 64 < 32 then
-            value = confirmed(value)
+        if not is_end then
+            value = raised(byte(value) % 64 < 32 and confirmed(value) or value, RELEASES)
         end
-        value = raised(value, RELEASES)
+        if flags % IS_END == HAS_PRIORITY then
+            -- HERE ruled with_priority
+            value = with_priority(value, rank)
+        end
         tries = parse('>I2', value, 2)
         if delay < 0 then
             delay = rest(value)
         end
-        if used_up(value) then
+        if byte(value) % 64 >= 32 and used_up(value) then
             death, soonest = TRIES, math.min(soonest, now + 1000)
             dying[#dying + 1] = format('%d', now)
             dying[#dying + 1] = id

@@ -41,7 +41,7 @@ for index, name in ipairs(names) do
         if not string.find(text, 'WRONGTYPE', 1, true) then
             error(numbers, 0)
         end
-        numbers = {0, 0, 0, 0, -1, -1}
+        numbers = {0, 0, 0, 0, -1, -1, 0}
     end
     if not is_read or numbers[1] + numbers[2] + numbers[3] + numbers[4] > 0 then
         answer[#answer + 1] = name

@@ -44,6 +44,12 @@ enum {
     NOTE_THERE = 4,
 };
 
+/* What a release, or a bury, says beside its lease. */
+enum {
+    LEASE_HAS_PRIORITY = 1,
+    LEASE_IS_END = 2,
+};
+
 /* ---- one job ---- */
 
 /* Most jobs have default rules, and their pushes bring none. */
@@ -95,7 +101,7 @@ static void add_noted_push(struct script_call *call, const struct script_keys *k
     call_add_bytes(call, op->id);
     call_add_bytes(call, op->in.push.body);
     at = call_pack_begin(call);
-    call_pack(call, 5, op->in.push.at_ms ? 0 : op->in.push.delay_ms);
+    call_pack(call, 6, op->in.push.at_ms ? 0 : op->in.push.delay_ms);
     call_pack(call, 6, op->in.push.at_ms);
     call_pack(call, 4, op->in.push.ttr_ms);
     call_pack(call, 1, keys->buckets);
@@ -206,7 +212,13 @@ static void add_id_and_lease(struct script_call *call, const struct op *op)
     at = call_pack_begin(call);
     call_pack(call, 6, op->in.lease.stamp);
     if (op->verb == OP_RELEASE)
-        call_pack(call, 5, op->in.lease.delay_ms + 1); /* 0: as its backoff says */
+        call_pack(call, 6, op->in.lease.delay_ms + 1); /* 0: as its backoff says */
+    if (op->verb == OP_RELEASE || op->verb == OP_BURY) {
+        call_pack(call, 1,
+                  (op->in.lease.has_priority ? LEASE_HAS_PRIORITY : 0) +
+                      (op->in.lease.is_end ? LEASE_IS_END : 0));
+        call_pack(call, 4, op->in.lease.has_priority ? op->in.lease.priority : 0);
+    }
     call_pack_end(call, at);
 }
 
@@ -239,6 +251,9 @@ static void add_kick(struct script_call *call, const struct script_keys *keys,
 {
     call_add_bytes(call, op->topic);
     add_chunk(call, op);
+    call_add_number(call, op->in.chunk.state == JOB_DELAYED ? JOB_DELAYED : JOB_DEAD);
+    call_add_number(call, op->in.chunk.ttl_ms);
+    call_add_number(call, op->in.chunk.tries);
 }
 
 static void add_purge(struct script_call *call, const struct script_keys *keys,
@@ -442,7 +457,7 @@ static const struct {
     [OP_BURY] = {"jvtx", add_lease},
     [OP_CANCEL] = {"jpdvxortaq", add_cancel},
     [OP_MOVE] = {"jrdvxtnq", add_move},
-    [OP_KICK] = {"jrxnq", add_kick},
+    [OP_KICK] = {"jrxnqd", add_kick},
     [OP_PURGE] = {"jpdrqvxota", add_purge},
     [OP_GET] = {"jpvx", add_id},
     [OP_LIST] = {"jpdrqvx", add_list},
@@ -594,7 +609,7 @@ static void add_pushes(struct script_call *call, const struct script_keys *keys,
         call_add_bytes(call, op->id);
         call_add_bytes(call, op->in.push.body);
         at = call_pack_begin(call);
-        call_pack(call, 5, op->in.push.at_ms ? 0 : op->in.push.delay_ms);
+        call_pack(call, 6, op->in.push.at_ms ? 0 : op->in.push.delay_ms);
         call_pack(call, 6, op->in.push.at_ms);
         call_pack(call, 4, op->in.push.ttr_ms);
         rules.expires_ms = 0;

@@ -213,7 +213,7 @@ static bool take_list(const redisReply *reply, struct op *op, struct reply_room 
 
 /* ---- counts ---- */
 
-#define STATS_NUMBERS 6
+#define STATS_NUMBERS 7
 
 static bool take_topic_stats(const redisReply *reply, size_t from, struct topic_stats *stats)
 {
@@ -224,7 +224,8 @@ static bool take_topic_stats(const redisReply *reply, size_t from, struct topic_
         !take_number(reply, from + 2, 0, INT64_MAX, &taken.reserved) ||
         !take_number(reply, from + 3, 0, INT64_MAX, &taken.dead) ||
         !take_ms(reply, from + 4, -1, &taken.oldest_ready_ms) ||
-        !take_ms(reply, from + 5, -1, &taken.next_due_ms))
+        !take_ms(reply, from + 5, -1, &taken.next_due_ms) ||
+        !take_number(reply, from + 6, 0, taken.ready, &taken.urgent))
         return false;
     *stats = taken;
     return true;

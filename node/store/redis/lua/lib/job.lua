@@ -35,6 +35,23 @@ local function rank_of(value)
     return (rank ~= COMMON_PRIORITY or is_by_id) and rank or nil
 end
 
+-- PART ruled
+-- The value with rules, were they default ones.
+local function ruled(value)
+    if byte(value) % 128 >= 64 then
+        return value
+    end
+    return char(byte(value) + 64) .. sub(value, 2, 24) .. pack('>I4I2BBI4I4I6', COMMON_PRIORITY, 0, 0, 0, 0, 0, 0)
+        .. sub(value, 25)
+end
+
+-- PART with_priority
+-- The value with another priority.   (needs ruled)
+local function with_priority(value, rank)
+    value = ruled(value)
+    return sub(value, 1, 24) .. pack('>I4', rank) .. sub(value, 29)
+end
+
 -- PART key_for
 -- The key of a job that becomes ready: its own, where it is BY_ID; else this one.
 local function key_for(value, key)

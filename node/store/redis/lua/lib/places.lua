@@ -349,7 +349,7 @@ end
 -- PART count
 -- The numbers of a topic: delayed, ready, reserved, dead, ms since its first ready job was due
 -- (the older one of the first of r and the first of q), ms until its first delayed job is due
--- (-1: none).
+-- (-1: none), and of the ready ones those of a priority before the common one.
 --
 -- The length of r says nothing, because of the tombstones in it. An orphan (a place names a job
 -- that is gone) must not make the difference negative.
@@ -398,5 +398,6 @@ local function count(j, d, r, v, x, q)
     if delayed > 0 then
         next = math.max(0, math.min(call('ZRANGE', d, 0, 0, 'WITHSCORES')[2] - now, LAST_MS))
     end
-    return {delayed, ready, reserved, dead, oldest, next}
+    local urgent = ready > 0 and math.min(ready, call('ZCOUNT', q, '-inf', '(' .. COMMON_PRIORITY)) or 0
+    return {delayed, ready, reserved, dead, oldest, next, urgent}
 end

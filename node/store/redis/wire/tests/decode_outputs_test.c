@@ -619,6 +619,7 @@ static void build_topic(struct bytes topic, struct bytes lock)
     build_bytes(topic);
     for (unsigned i = 0; i < 6; i++)
         build_number(i);
+    build_number(1); /* urgent */
     build_bytes(lock);
 }
 

@@ -275,13 +275,13 @@ static void refuses_pops_that_the_scan_did_not_bring(void **state)
     }
 }
 
-#define COUNTS ":1\n:2\n:3\n:0\n:40\n:-1\n"
+#define COUNTS ":1\n:2\n:3\n:0\n:40\n:-1\n:1\n"
 
 static void reads_a_page_of_topics(void **state)
 {
     struct op op = op_of(OP_TOPICS);
 
-    assert_int_equal(DECODE(&op, "*12\n:0\n:" NOW "\n:-1\n:7\n$1\nb\n$1\na\n" COUNTS),
+    assert_int_equal(DECODE(&op, "*13\n:0\n:" NOW "\n:-1\n:7\n$1\nb\n$1\na\n" COUNTS),
                      REPLY_DONE);
     assert_int_equal(op.status, STATUS_OK);
     assert_int_equal(op.out.topics.total, 7);
@@ -290,13 +290,14 @@ static void reads_a_page_of_topics(void **state)
     assert_int_equal(op.out.topics.rows[0].stats.reserved, 3);
     assert_int_equal(op.out.topics.rows[0].stats.oldest_ready_ms, 40);
     assert_int_equal(op.out.topics.rows[0].stats.next_due_ms, -1);
+    assert_int_equal(op.out.topics.rows[0].stats.urgent, 1);
 }
 
 static void takes_no_more_topics_than_were_asked_for(void **state)
 {
     struct op op = op_of(OP_TOPICS);
 
-    assert_int_equal(DECODE(&op, "*26\n:0\n:1\n:-1\n:7\n$0\n\n$1\na\n" COUNTS "$1\nb\n" COUNTS
+    assert_int_equal(DECODE(&op, "*29\n:0\n:1\n:-1\n:7\n$0\n\n$1\na\n" COUNTS "$1\nb\n" COUNTS
                                  "$1\nc\n" COUNTS),
                      REPLY_MALFORMED);
     assert_int_equal(DECODE(&op, "*11\n:0\n:1\n:-1\n:7\n$0\n\n$1\na\n:1\n:2\n:3\n:0\n:4\n"),

@@ -184,12 +184,12 @@ static void packs_the_numbers_of_a_push(void **state)
     assert_int_equal(call.argc, 3 + 7 + 6);
     assert_arg(10, "t");
     assert_true(bytes_equal(arg(12), BYTES("a\0b")));
-    assert_true(bytes_equal(arg(13), BYTES("\1\2\3\4\5\0\0\0\0\0\0\1\2\3\4\x40\x3F\0"
+    assert_true(bytes_equal(arg(13), BYTES("\0\1\2\3\4\5\0\0\0\0\0\0\1\2\3\4\x40\x3F\0"
                                            "\0\0\0\0\0\0\0")));
     op.in.push.at_ms = 1;
     op.in.push.mode = PUSH_IGNORE;
     script_encode(&call, &keys, &op, sha);
-    assert_true(bytes_equal(arg(13), BYTES("\0\0\0\0\0\0\0\0\0\0\1\1\2\3\4\x40\x3F\2"
+    assert_true(bytes_equal(arg(13), BYTES("\0\0\0\0\0\0\0\0\0\0\0\1\1\2\3\4\x40\x3F\2"
                                            "\0\0\0\0\0\0\0")));
 }
 
@@ -207,14 +207,14 @@ static void says_where_a_push_is_to_be_noted(void **state)
     assert_arg(3, "dq:{63}:j:t");
     assert_arg(10, "dq:{63}:u:0123456789abcdef");
     assert_arg(11, "t");
-    assert_true(bytes_equal(bytes_of(arg(14).at + 18, 7), BYTES("\1\0\0\0\0\x11\2")));
+    assert_true(bytes_equal(bytes_of(arg(14).at + 19, 7), BYTES("\1\0\0\0\0\x11\2")));
     assert_arg(15, "5160");
     assert_arg(16, "5179");
     note.is_retry = note.was_there = true;
     note.renews = false;
     script_encode_push(&call, &keys, &op, &note, NULL);
     assert_arg(1, script_text(OP_PUSH));
-    assert_int_equal(arg(14).at[18], 6);
+    assert_int_equal(arg(14).at[19], 6);
 }
 
 static void packs_pushes_that_travel_together(void **state)
@@ -243,11 +243,11 @@ static void packs_pushes_that_travel_together(void **state)
     assert_arg(14, "5199");
     assert_arg(15, "id");
     assert_arg(16, "body");
-    assert_true(bytes_equal(arg(17), BYTES("\0\0\0\0\0\0\0\0\0\0\0\1\2\3\4")));
+    assert_true(bytes_equal(arg(17), BYTES("\0\0\0\0\0\0\0\0\0\0\0\0\1\2\3\4")));
     assert_arg(18, "");
-    assert_int_equal(arg(20).len, 15 + RULES_BYTES);
-    assert_true(bytes_equal(bytes_of(arg(20).at + 5, 6), BYTES("\1\2\3\4\5\6")));
-    assert_true(bytes_equal(bytes_of(arg(20).at + 15 + 16, 6), BYTES("\0\0\0\0\0\0")));
+    assert_int_equal(arg(20).len, 16 + RULES_BYTES);
+    assert_true(bytes_equal(bytes_of(arg(20).at + 6, 6), BYTES("\1\2\3\4\5\6")));
+    assert_true(bytes_equal(bytes_of(arg(20).at + 16 + 16, 6), BYTES("\0\0\0\0\0\0")));
     script_encode_many(&call, &keys, ops, 2, &note, NULL);
     assert_arg(1, script_text(SCRIPT_PUSH_MANY));
 }
@@ -262,7 +262,7 @@ static void puts_what_its_topic_may_have_behind_a_pushs_numbers(void **state)
     op.in.push.rules = rules_default;
     op.in.push.jobs_max = 0x01020304;
     script_encode_push(&call, &keys, &op, &note, sha);
-    assert_true(bytes_equal(bytes_of(arg(14).at + 25, arg(14).len - 25),
+    assert_true(bytes_equal(bytes_of(arg(14).at + 26, arg(14).len - 26),
                             BYTES("\1\2\3\4\0\0\0\0\0\0")));
     op.in.push.jobs_max = 0;
     op.in.push.bytes_max = 0x010203040506;
@@ -296,14 +296,17 @@ static void packs_releases_that_travel_together(void **state)
 
     a.in.lease.stamp = 258;
     a.in.lease.delay_ms = 0x01020304FF;
+    a.in.lease.has_priority = true;
+    a.in.lease.priority = 258;
     b.in.lease.delay_ms = -1;
+    b.in.lease.is_end = true;
     script_encode_many(&call, &keys, ops, 2, NULL, sha);
     assert_int_equal(call.argc, 3 + 8 + 1 + 2 * 2);
     assert_arg(10, "dq:{63}:x:t");
     assert_arg(11, "t");
     assert_arg(12, "a");
-    assert_true(bytes_equal(arg(13), BYTES("\0\0\0\0\1\2\1\2\3\5\0")));
-    assert_true(bytes_equal(arg(15), BYTES("\0\0\0\0\0\0\0\0\0\0\0")));
+    assert_true(bytes_equal(arg(13), BYTES("\0\0\0\0\1\2\0\1\2\3\5\0\1\0\0\1\2")));
+    assert_true(bytes_equal(arg(15), BYTES("\0\0\0\0\0\0\0\0\0\0\0\0\2\0\0\0\0")));
 }
 
 /* What it expires at is the script's to say: by its own clock. */
@@ -327,6 +330,29 @@ static void sends_rules_only_with_a_push_that_has_some(void **state)
                                            "\0\0\0\0\0\0")));
 }
 
+/* The script fills in the key and the time. */
+static void sends_what_a_job_has_beside_its_rules(void **state)
+{
+    struct op op = {.verb = OP_PUSH, .topic = BYTES("t"), .id = BYTES("id")};
+
+    op.in.push.rules = rules_default;
+    op.in.push.has_extra = true;
+    script_encode(&call, &keys, &op, sha);
+    assert_int_equal(call.argc, 3 + 7 + 7);
+    assert_int_equal(arg(16).len, RULES_BYTES + EXTRA_BYTES);
+    assert_int_equal((uint8_t)arg(16).at[RULES_KIND_AT], RULES_EXTRA);
+    assert_int_equal(arg(16).at[RULES_BYTES + 2], 0);
+    op.in.push.by_id = true;
+    op.in.push.attributes = BYTES("\1a\0\1b");
+    op.in.push.rules.backoff = (struct backoff){.kind = BACKOFF_FIXED, .base_ms = 1};
+    script_encode(&call, &keys, &op, sha);
+    assert_int_equal(arg(16).len, RULES_BYTES + EXTRA_BYTES + 5);
+    assert_int_equal((uint8_t)arg(16).at[RULES_KIND_AT], RULES_EXTRA + BACKOFF_FIXED);
+    assert_int_equal(arg(16).at[RULES_BYTES + 1], EXTRA_BYTES + 5);
+    assert_int_equal((uint8_t)arg(16).at[RULES_BYTES + 2], 0x80);
+    assert_memory_equal(arg(16).at + RULES_BYTES + EXTRA_BYTES, "\1a\0\1b", 5);
+}
+
 static void says_beside_the_mode_from_when_a_ttl_counts_and_what_is_indexed(void **state)
 {
     struct op op = {.verb = OP_PUSH, .topic = BYTES("t"), .id = BYTES("id")};
@@ -334,13 +360,13 @@ static void says_beside_the_mode_from_when_a_ttl_counts_and_what_is_indexed(void
     op.in.push.rules = rules_default;
     op.in.push.mode = PUSH_IGNORE;
     script_encode(&call, &keys, &op, sha);
-    assert_int_equal(arg(13).at[17], 2);
+    assert_int_equal(arg(13).at[18], 2);
     op.in.push.ttl_from_due = true;
     script_encode(&call, &keys, &op, sha);
-    assert_int_equal(arg(13).at[17], 6);
+    assert_int_equal(arg(13).at[18], 6);
     op.in.push.is_indexed = true;
     script_encode(&call, &keys, &op, sha);
-    assert_int_equal(arg(13).at[17], 14);
+    assert_int_equal(arg(13).at[18], 14);
 }
 
 /* Where none is overridden, the command is what it was without. */
@@ -373,8 +399,8 @@ static void releases_at_once_later_or_as_the_backoff_says(void **state)
         op.in.lease.delay_ms = delays_ms[i];
         script_encode(&call, &keys, &op, sha);
         assert_int_equal(call.argc, 3 + 8 + 3);
-        assert_int_equal(arg(13).len, 6 + 5);
-        assert_int_equal(arg(13).at[10], packed[i]);
+        assert_int_equal(arg(13).len, 6 + 6 + 5);
+        assert_int_equal(arg(13).at[11], packed[i]);
     }
 }
 
@@ -409,9 +435,14 @@ static void names_the_state_and_the_time_of_a_chunk(void **state)
     assert_number(16, 22);
     assert_number(17, 33);
     op.verb = OP_KICK;
+    op.in.chunk.ttl_ms = 44;
+    op.in.chunk.tries = 55;
     script_encode(&call, &keys, &op, sha);
-    assert_int_equal(call.argc, 3 + 5 + 4);
-    assert_number(9, 11);
+    assert_int_equal(call.argc, 3 + 6 + 7);
+    assert_number(10, 11);
+    assert_number(13, JOB_DEAD);
+    assert_number(14, 44);
+    assert_number(15, 55);
 }
 
 static void tells_how_long_a_topic_is_paused(void **state)
@@ -706,6 +737,7 @@ int main(void)
         cmocka_unit_test(packs_acknowledgements_that_travel_together),
         cmocka_unit_test(packs_releases_that_travel_together),
         cmocka_unit_test(sends_rules_only_with_a_push_that_has_some),
+        cmocka_unit_test(sends_what_a_job_has_beside_its_rules),
         cmocka_unit_test(says_beside_the_mode_from_when_a_ttl_counts_and_what_is_indexed),
         cmocka_unit_test(puts_ttr_and_holder_behind_the_stamp),
         cmocka_unit_test(releases_at_once_later_or_as_the_backoff_says),

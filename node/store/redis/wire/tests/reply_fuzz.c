@@ -119,11 +119,26 @@ static void read_all(struct bytes bytes)
 
 /* ---- every byte that the op now points to must be readable ---- */
 
+static void touch_attributes(struct bytes packed)
+{
+    bool are_valid = attributes_are_valid(packed);
+    struct attribute attribute;
+
+    while (attributes_next(&packed, &attribute)) {
+        read_all(attribute.name);
+        read_all(attribute.value);
+    }
+    assert(!are_valid || packed.len == 0);
+}
+
 static void touch_job(const struct job *job)
 {
     read_all(job->id);
     read_all(job->body);
     read_all(job->holder);
+    read_all(job->extra.attributes);
+    touch_attributes(job->extra.attributes);
+    assert(job->extra.attributes.len <= ATTRIBUTES_MAX_BYTES);
     assert(job->state >= JOB_DELAYED && job->state <= JOB_DEAD);
     assert((job->state == JOB_DEAD) == (job->death != DEATH_NONE));
     assert(job->death < DEATH_COUNT && job->holder.len <= JOB_HOLDER_MAX);
