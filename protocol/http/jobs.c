@@ -15,12 +15,28 @@ static void abandon(struct exchange *x)
         queue_abandon(exchange_queue(x), &call->op);
 }
 
+/* Memory of a handler with a copy of `op`, its id and its attributes behind the `size` bytes.
+ */
+static void *keep(struct exchange *x, size_t size, const struct op *op, struct op *own)
+{
+    bool is_push = op->verb == OP_PUSH;
+    size_t more = op->id.len + (is_push ? op->in.push.attributes.len : 0);
+    char *memory = exchange_keep(x, size + more), *room = memory + size;
+
+    *own = *op;
+    own->id = text_put(&room, op->id);
+    if (is_push)
+        own->in.push.attributes = text_put(&room, op->in.push.attributes);
+    return memory;
+}
+
 void http_submit(struct exchange *x, const struct op *op, void (*on_done)(struct op *op),
                  void (*add)(struct buf *out, const struct op *op))
 {
-    struct http_call *call = exchange_keep(x, sizeof(*call));
+    struct op own;
+    struct http_call *call = keep(x, sizeof(*call), op, &own);
 
-    *call = (struct http_call){.op = *op, .x = x, .add = add};
+    *call = (struct http_call){.op = own, .x = x, .add = add};
     call->op.client = exchange_client(x);
     call->op.on_done = on_done;
     call->op.is_alone = true; /* a connection has one request in work */
@@ -64,10 +80,11 @@ static void begin(struct exchange *x, const struct op *op, void (*on_done)(struc
                   void (*add)(struct buf *out, const struct op *op),
                   void (*on_found)(struct id_find *find))
 {
-    struct by_id *by = exchange_keep(x, sizeof(*by));
+    struct op own;
+    struct by_id *by = keep(x, sizeof(*by), op, &own);
 
-    *by = (struct by_id){.call = {.op = *op, .x = x, .add = add},
-                         .find = {.id = op->id, .is_for = is_clients, .on_done = on_found}};
+    *by = (struct by_id){.call = {.op = own, .x = x, .add = add},
+                         .find = {.id = own.id, .is_for = is_clients, .on_done = on_found}};
     by->call.op.client = exchange_client(x);
     by->call.op.on_done = on_done;
     by->call.op.is_alone = true;
@@ -94,6 +111,7 @@ static void on_cancelled(struct op *op)
 {
     struct by_id *by = CONTAINER_OF(op, struct by_id, cancel);
 
+    by->call.has_cancelled = op->status == STATUS_OK;
     if (op->status == STATUS_OK || op->status == STATUS_NOT_FOUND) {
         submit(by);
         return;

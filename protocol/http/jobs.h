@@ -19,9 +19,11 @@ struct http_call {
     struct op op;
     struct exchange *x;
     void (*add)(struct buf *out, const struct op *op); /* the caller's, as it was given */
+    bool has_cancelled; /* of http_push_over(): the job of another topic is gone */
 };
 
-/* Submits a copy of `op`, for the exchange's client. */
+/* Submits a copy of `op`, for the exchange's client. Its id, and a push's attributes, are
+ * copied, too. */
 void http_submit(struct exchange *x, const struct op *op, void (*on_done)(struct op *op),
                  void (*add)(struct buf *out, const struct op *op));
 
