@@ -1,8 +1,7 @@
 #include "protocol/mykit/mykit.h"
 
-#include <sys/random.h>
+#include <time.h>
 
-#include "base/clock.h"
 #include "node/queue/queue.h"
 #include "protocol/access/identity.h"
 #include "protocol/access/role.h"
@@ -67,81 +66,7 @@ static bool is_for_found(const struct exchange *x, struct bytes topic)
     return exchange_may_go_on(x) && exchange_has_topic(x, topic);
 }
 
-/* ---- what goes by an id: push and delete ---- */
-
-struct work {
-    struct exchange *x;
-    struct bytes id;
-    struct id_find find;
-    struct op op;               /* the cancel; of a push, the push behind it */
-    char topic[NAME_MAX_BYTES]; /* where the id was found */
-
-    /* Of a push: */
-    struct mykit_job job;
-    struct attributes attributes;
-    unsigned draws;   /* of ids; 0: the client gave one */
-    bool is_replaced; /* the job of another topic is gone */
-    char drawn[NAME_MAX_BYTES];
-};
-
-static bool is_find_for(const struct id_find *find, struct bytes topic)
-{
-    return is_for_found(CONTAINER_OF(find, struct work, find)->x, topic);
-}
-
-/* A stopping node finishes what it has taken. */
-static void on_cancel_work(struct exchange *x)
-{
-    struct work *w = x->handler;
-
-    if (!exchange_is_stopping(x))
-        queue_abandon(exchange_queue(x), &w->op);
-}
-
-static void submit(struct work *w, const struct op *op)
-{
-    w->op = *op;
-    w->op.id = w->id;
-    w->op.is_alone = true;
-    w->op.client = exchange_client(w->x);
-    queue_submit(exchange_queue(w->x), &w->op);
-}
-
-static void cancel(struct work *w, struct bytes topic, void (*on_done)(struct op *op))
-{
-    char *room = w->topic;
-    struct op op = {.verb = OP_CANCEL, .on_done = on_done, .topic = text_put(&room, topic)};
-
-    submit(w, &op);
-}
-
-static void find(struct work *w, void (*on_done)(struct id_find *find))
-{
-    w->find = (struct id_find){.id = w->id, .is_for = is_find_for, .on_done = on_done};
-    queue_find(exchange_queue(w->x), &w->find);
-}
-
 /* ---- push ---- */
-
-#define DRAWS_MAX 8 /* of a number for an id */
-
-static void on_pushed(struct op *op);
-
-/* In its own topic an id is replaced in one step. */
-static void push_job(struct work *w)
-{
-    struct op op = {.verb = OP_PUSH,
-                    .on_done = on_pushed,
-                    .topic = w->job.topic,
-                    .in.push = {.body = w->job.body,
-                                .mode = w->draws ? PUSH_REJECT : PUSH_REPLACE,
-                                .is_indexed = true,
-                                .has_extra = true,
-                                .attributes = attributes_packed(&w->attributes)}};
-
-    (void)mykit_job_due(&w->job, &op.in.push.at_ms, &op.in.push.delay_ms);
-    submit(w, &op);
-}
 
 /* The client's address without its port: "mykit 10.0.0.7:40712", "mykit [fd00::7]:40712". */
 static struct bytes address_of(struct exchange *x)
@@ -155,152 +80,117 @@ static struct bytes address_of(struct exchange *x)
     return name;
 }
 
-/* Of the kind that mykit-delay gives, which grows with time. Should another node draw the same
- * one in a millisecond, the store says so, and the number is drawn again. */
-static uint64_t draw_number(void)
+/* It grows with time, as mykit-delay's. Should two nodes ever make the same id, the store
+ * refuses the second one. */
+static uint64_t id_number(void)
 {
-    uint32_t random;
+    struct timespec now;
 
-    if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-        random = (uint32_t)clock_mono_us();
-    return (uint64_t)clock_wall_ms() << 20 | (random & 0xfffff);
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static void draw_id(struct work *w)
+static void reply_not_pushed(const struct http_call *call)
 {
-    struct buf id = BUF_INIT;
-    char *room = w->drawn;
-
-    mykit_id_add(&id, &w->job, address_of(w->x), draw_number());
-    w->id = text_put(&room, buf_bytes(&id));
-    buf_fini(&id);
-    w->draws++;
-}
-
-static void reply_not_pushed(const struct work *w, enum status status)
-{
+    enum status status = call->op.status;
     const struct http_error_row *row = http_error_row(http_error_of(status));
 
-    if (w->is_replaced && !status_is_unknown(status))
-        exchange_reply_error_text(w->x, http_error_of(status),
+    if (call->has_cancelled && !status_is_unknown(status))
+        exchange_reply_error_text(call->x, http_error_of(status),
                                   "%s: the id's job in another topic is gone, and this one is "
                                   "not pushed: %s; push it again",
                                   row->word, row->text);
     else
-        reply_failure(w->x, status);
+        reply_failure(call->x, status);
 }
 
 static void on_pushed(struct op *op)
 {
-    struct work *w = CONTAINER_OF(op, struct work, op);
+    struct http_call *call = http_call_of(op);
 
-    if (op->status == STATUS_DUPLICATE && w->draws && w->draws < DRAWS_MAX) {
-        draw_id(w);
-        push_job(w);
-    } else if (op->status != STATUS_OK) {
-        reply_not_pushed(w, op->status);
-    } else {
-        reply_text(w->x, w->id);
-    }
-}
-
-static void on_cancelled_elsewhere(struct op *op)
-{
-    struct work *w = CONTAINER_OF(op, struct work, op);
-
-    w->is_replaced = op->status == STATUS_OK;
-    if (op->status == STATUS_OK || op->status == STATUS_NOT_FOUND)
-        push_job(w);
+    if (op->status == STATUS_OK)
+        reply_text(call->x, op->id);
     else
-        reply_failure(w->x, op->status);
-}
-
-static void on_found_for_push(struct id_find *find)
-{
-    struct work *w = CONTAINER_OF(find, struct work, find);
-
-    if (find->status == STATUS_OK && !bytes_equal(find->topic, w->job.topic))
-        cancel(w, find->topic, on_cancelled_elsewhere);
-    else if (find->status == STATUS_OK || find->status == STATUS_NOT_FOUND)
-        push_job(w);
-    else
-        reply_failure(w->x, find->status);
+        reply_not_pushed(call);
 }
 
 /* False: answered. */
-static bool passes(struct work *w)
+static bool passes(struct exchange *x, const struct mykit_job *job)
 {
-    struct exchange *x = w->x;
     int64_t at_ms, delay_ms;
 
-    if (!w->job.topic.at)
+    if (!job->topic.at)
         exchange_reply_error_text(x, HTTP_ERROR_BAD_TOPIC, BAD_TOPIC);
-    else if (!topic_name_is_valid(w->job.topic))
+    else if (!topic_name_is_valid(job->topic))
         reply_failure(x, STATUS_BAD_TOPIC);
-    else if (w->job.status != 0 && w->job.status != 5)
-        exchange_reply_error_text(x, HTTP_ERROR_WRONG_STATE, BAD_STATUS, BYTES_ARG(w->id));
-    else if (!mykit_job_due(&w->job, &at_ms, &delay_ms))
+    else if (job->status != 0 && job->status != 5)
+        exchange_reply_error_text(x, HTTP_ERROR_WRONG_STATE, BAD_STATUS, BYTES_ARG(job->id));
+    else if (!mykit_job_due(job, &at_ms, &delay_ms))
         exchange_reply_error_text(
             x, HTTP_ERROR_OUT_OF_RANGE,
             "out_of_range: delay: it would be due in more than 3650 days");
-    else if (!mykit_job_pack(&w->job, &w->attributes))
+    else
+        return is_for_topic(x, job->topic);
+    return false;
+}
+
+static void push_job(struct exchange *x, const struct mykit_job *job, bool has_own_id)
+{
+    struct attributes attributes;
+    struct op op = {.verb = OP_PUSH,
+                    .topic = job->topic,
+                    .id = job->id,
+                    .in.push = {.body = job->body, .is_indexed = true, .has_extra = true}};
+
+    (void)mykit_job_due(job, &op.in.push.at_ms, &op.in.push.delay_ms);
+    if (!mykit_job_pack(job, &attributes)) {
         exchange_reply_error_text(x, HTTP_ERROR_JOB_TOO_LARGE,
                                   "too_large: subtopic and bizKey together have more than %d "
                                   "bytes",
                                   ATTRIBUTES_MAX_BYTES);
+        return;
+    }
+    op.in.push.attributes = attributes_packed(&attributes);
+    if (has_own_id)
+        http_push_over(x, &op, on_pushed, NULL);
     else
-        return is_for_topic(x, w->job.topic);
-    return false;
+        http_submit(x, &op, on_pushed, NULL);
 }
 
 static void push(struct exchange *x)
 {
+    struct buf made = BUF_INIT;
     struct mykit_job job;
     const char *why;
-    struct work *w;
+    bool has_own_id;
 
     if (!mykit_job_read(x->body, &job, &why)) {
         exchange_reply_error_text(x, HTTP_ERROR_BAD_REQUEST, "bad_request: %s", why);
         return;
     }
-    w = exchange_keep(x, sizeof(*w));
-    *w = (struct work){.x = x, .id = job.id, .job = job};
-    if (!job.id.len)
-        draw_id(w);
-    if (!passes(w))
-        return;
-    x->on_cancel_wait = on_cancel_work;
-    if (w->draws)
-        push_job(w);
-    else
-        find(w, on_found_for_push);
+    has_own_id = job.id.len > 0;
+    if (!has_own_id) {
+        mykit_id_add(&made, &job, address_of(x), id_number());
+        job.id = buf_bytes(&made);
+    }
+    if (passes(x, &job))
+        push_job(x, &job, has_own_id);
+    buf_fini(&made);
 }
 
 /* ---- delete ---- */
 
-/* What was there a moment ago, and is not: its consumer was faster. */
+/* With a topic: the job was there a moment ago, and its consumer was faster. */
 static void on_deleted(struct op *op)
 {
-    struct exchange *x = CONTAINER_OF(op, struct work, op)->x;
+    struct exchange *x = http_call_of(op)->x;
 
-    if (op->status == STATUS_OK)
+    if (op->status == STATUS_OK || (op->status == STATUS_NOT_FOUND && !op->topic.len))
         reply_ok(x);
     else if (op->status == STATUS_NOT_FOUND)
         exchange_reply_error_text(x, HTTP_ERROR_WRONG_STATE, IS_FINISHED, BYTES_ARG(op->id));
     else
         reply_failure(x, op->status);
-}
-
-static void on_found_for_delete(struct id_find *find)
-{
-    struct work *w = CONTAINER_OF(find, struct work, find);
-
-    if (find->status == STATUS_OK)
-        cancel(w, find->topic, on_deleted);
-    else if (find->status == STATUS_NOT_FOUND)
-        reply_ok(w->x);
-    else
-        reply_failure(w->x, find->status);
 }
 
 /* The id that the query names. False: it names none; that was answered. */
@@ -314,19 +204,14 @@ static bool take_id(struct exchange *x, struct bytes *id)
 
 static void delete_job(struct exchange *x)
 {
-    struct bytes id;
-    struct work *w;
+    struct op op = {.verb = OP_CANCEL};
 
-    if (!take_id(x, &id))
+    if (!take_id(x, &op.id))
         return;
-    if (!job_id_is_valid(id)) { /* nobody has it */
-        reply_ok(x);
-        return;
-    }
-    w = exchange_keep(x, sizeof(*w));
-    *w = (struct work){.x = x, .id = id};
-    x->on_cancel_wait = on_cancel_work;
-    find(w, on_found_for_delete);
+    if (job_id_is_valid(op.id))
+        http_submit_by_id(x, &op, on_deleted, NULL);
+    else
+        reply_ok(x); /* nobody has it */
 }
 
 /* ---- a pop, and finish ---- */
