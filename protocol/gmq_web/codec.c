@@ -1,7 +1,6 @@
 #include "protocol/gmq_web/codec.h"
 
 #include <stddef.h>
-#include <strings.h>
 #include <time.h>
 
 #include "base/encoding.h"
@@ -31,21 +30,6 @@ static const struct {
 
 #define MEMBER_COUNT (sizeof(members) / sizeof(*members))
 
-/* Of two equal members the last one counts: the values are read when all are found. */
-static void find_members(struct bytes object, struct bytes values[MEMBER_COUNT])
-{
-    struct json_walk walk = json_walk_into(object);
-    struct bytes name, value;
-
-    while (json_walk_member(&walk, &name, &value)) {
-        name = json_unescape(name);
-        for (size_t i = 0; i < MEMBER_COUNT; i++)
-            if (name.len == strlen(members[i].name) &&
-                strncasecmp(name.at, members[i].name, name.len) == 0)
-                values[i] = value;
-    }
-}
-
 static bool read_seconds(struct bytes value, int64_t max_ms, int64_t *ms)
 {
     int64_t seconds;
@@ -70,8 +54,11 @@ static bool read_member(struct gmq_web_job *job, size_t i, struct bytes value)
 
 bool gmq_web_job_read(struct bytes json, struct gmq_web_job *job, const char **why)
 {
-    struct bytes values[MEMBER_COUNT] = {{NULL, 0}};
+    const char *names[MEMBER_COUNT];
+    struct bytes values[MEMBER_COUNT];
 
+    for (size_t i = 0; i < MEMBER_COUNT; i++)
+        names[i] = members[i].name;
     *job = (struct gmq_web_job){.delay_ms = 0};
     *why = "data is not JSON, or not UTF-8";
     if (json_check(json))
@@ -81,10 +68,10 @@ bool gmq_web_job_read(struct bytes json, struct gmq_web_job *job, const char **w
     *why = "data must be a job, an object";
     if (json_kind_of(json) != JSON_KIND_OBJECT)
         return false;
-    find_members(json, values);
+    json_pick(json, names, values, MEMBER_COUNT);
     for (size_t i = 0; i < MEMBER_COUNT; i++) {
         *why = members[i].refusal;
-        if (json_kind_of(values[i]) > JSON_KIND_NULL && !read_member(job, i, values[i]))
+        if (values[i].len && !read_member(job, i, values[i]))
             return false;
     }
     *why = "job.id is empty";
