@@ -311,8 +311,12 @@ enum status check_pop(const struct pop *pop)
         return STATUS_OUT_OF_RANGE;
     if (pop->count < 1 || pop->count > OP_ITEMS_MAX || pop->wait_ms < 0)
         return STATUS_OUT_OF_RANGE;
-    if (pop->is_owned || pop->take_id.len)
+    if (pop->is_owned)
         return STATUS_BAD_REQUEST; /* not yet */
+    if (pop->take_id.len && (pop->topic_count != 1 || pop->count != 1 || pop->wait_ms != 0))
+        return STATUS_OUT_OF_RANGE;
+    if (pop->take_id.len && !job_id_is_valid(pop->take_id))
+        return STATUS_BAD_ID;
     if (pop->has_ttr && !is_within(pop->ttr_ms, QUEUE_TTR_MAX_MS))
         return STATUS_OUT_OF_RANGE;
     for (unsigned i = 0; i < pop->topic_count; i++) {

@@ -307,6 +307,7 @@ struct pop {
     bool is_claimed;         /* an operation in flight may bring a job for it */
     bool may_wait;           /* it has places to wait */
     bool is_patient;         /* it may wait, and its time is not over */
+    struct taking *taking;   /* the operation for take_id; NULL: none is on its way */
     struct account *account; /* its address's; NULL: it has no places */
     enum place_kind place_kind;
     struct list place;

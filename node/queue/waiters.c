@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "node/queue/core.h"
+#include "node/queue/deliveries.h"
 #include "node/queue/hash.h"
 #include "node/queue/waiting.h"
 
@@ -62,7 +63,9 @@ static void take_in(struct waiters *w, struct pop *pop)
 {
     pop->waiters = w;
     pop->entries = NULL;
+    pop->entry_count = 0;
     pop->account = NULL;
+    pop->taking = NULL;
     pop->may_wait = false;
     pop->is_claimed = false;
     pop->is_patient = false;
@@ -92,9 +95,64 @@ static bool find_places(struct waiters *w, struct pop *pop, enum place_kind kind
     return true;
 }
 
+/* ---- one job by its id ---- */
+
+/* The names are copied: the consumer may leave before the answer comes. */
+struct taking {
+    struct op op;
+    struct waiters *waiters;
+    struct pop *pop; /* NULL: it has left */
+    char text[];
+};
+
+static void on_taken(struct op *op)
+{
+    struct taking *taking = CONTAINER_OF(op, struct taking, op);
+    struct waiters *w = taking->waiters;
+    struct pop *pop = taking->pop;
+
+    if (pop) {
+        pop->taking = NULL;
+        list_remove(&pop->link);
+    }
+    if (op->status == STATUS_OK && pop)
+        consumer_finish(pop, pop->topics[0], op, op->out.pop.jobs, 1);
+    else if (op->status == STATUS_OK)
+        deliveries_return(w->deliveries,
+                          delivery_new(w->deliveries, op, op->out.pop.jobs, 1, NULL));
+    else if (pop)
+        consumer_end_later(w, pop, op->status);
+    free(taking);
+}
+
+static void take(struct waiters *w, struct pop *pop)
+{
+    struct bytes topic = pop->topics[0], id = pop->take_id;
+    struct taking *taking = must(calloc(1, sizeof(*taking) + topic.len + id.len));
+    char *text = taking->text;
+
+    taking->waiters = w;
+    taking->pop = pop;
+    taking->op = (struct op){.verb = OP_TAKE,
+                             .on_done = on_taken,
+                             .is_alone = pop->is_alone,
+                             .topic = text_put(&text, topic),
+                             .id = text_put(&text, id)};
+    taking->op.bucket = core_bucket_of(w->core, taking->op.topic);
+    taking->op.in.pop.count = 1;
+    taking->op.in.pop.id_only = pop->id_only;
+    pop->taking = taking;
+    list_append(&w->waiting, &pop->link);
+    core_send(w->core, &taking->op);
+}
+
 void waiters_add(struct waiters *w, struct pop *pop)
 {
     take_in(w, pop);
+    if (pop->take_id.len) {
+        take(w, pop);
+        return;
+    }
     pop->may_wait = pop->wait_ms > 0 && find_places(w, pop, PLACE_WAITING);
     if (!pop->may_wait && !find_places(w, pop, PLACE_ASKING)) {
         consumer_end_later(w, pop, STATUS_TOO_MANY_POPS);
@@ -118,7 +176,13 @@ void waiters_refuse(struct waiters *w, struct pop *pop, enum status status)
 
 void queue_pop_cancel(struct pop *pop)
 {
-    if (pop->entries) {
+    if (pop->taking) {
+        pop->taking->pop = NULL;
+        core_abandon(pop->waiters->core, &pop->taking->op);
+        pop->taking = NULL;
+        list_remove(&pop->link);
+        consumer_end_later(pop->waiters, pop, STATUS_CANCELLED);
+    } else if (pop->entries) {
         consumer_leave(pop);
         consumer_end_later(pop->waiters, pop, STATUS_CANCELLED);
     } else { /* on its way out already */

@@ -39,6 +39,10 @@
  * A consumer that waits is not claimed for a topic whose bucket is out of reach, nor blocked by
  * it; when the bucket is back the topic is dirty.
  *
+ * A consumer that wants one job by its id (take_id) has no entry: its operation goes to the
+ * store at once, and what comes back is handed out like any other job, or returned where the
+ * consumer has left.
+ *
  * A consumer has its places while it has entries: see struct places. A consumer that wants to
  * wait, where there is no room, asks once without waiting: only the waiting is refused.
  *

@@ -149,9 +149,8 @@ static void give_grace(struct pop *pop)
     timer_arm(pop->waiters->core->timers, &pop->timer, GRACE_MS);
 }
 
-/* The jobs of the pop that has just been answered; calls back. */
-static void finish_with(struct pop *pop, struct bytes topic, const struct op *op,
-                        const struct job *jobs, unsigned count)
+void consumer_finish(struct pop *pop, struct bytes topic, const struct op *op,
+                     const struct job *jobs, unsigned count)
 {
     struct waiters *w = pop->waiters;
 
@@ -293,7 +292,7 @@ static unsigned give_all(struct topic *t)
         unsigned share = entry->pop->count < count - given ? entry->pop->count : count - given;
 
         given += share;
-        finish_with(entry->pop, entry->name, &t->op, jobs + given - share, share);
+        consumer_finish(entry->pop, entry->name, &t->op, jobs + given - share, share);
     }
     return given;
 }

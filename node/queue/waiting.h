@@ -64,6 +64,11 @@ void consumer_serve(struct pop *pop);
 /* It has no entries any more, no places and no time. */
 void consumer_leave(struct pop *pop);
 
+/* Calls it back with jobs that `op` has just brought: of that topic, named as the consumer did.
+ */
+void consumer_finish(struct pop *pop, struct bytes topic, const struct op *op,
+                     const struct job *jobs, unsigned count);
+
 /* Calls it back in a later turn, through waiters.over. */
 void consumer_end_later(struct waiters *w, struct pop *pop, enum status status);
 

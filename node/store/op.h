@@ -53,6 +53,7 @@ enum op_trait {
 #define OP_VERBS(X) \
     X(PUSH,      "push",      TRAIT_RETRIED | TRAIT_REPLICATED) /* push:      put a new job into delayed or ready */ \
     X(POP,       "pop",       TRAIT_RETRIED | TRAIT_BODIES)     /* pop:       reserve up to count ready jobs */ \
+    X(TAKE,      "take",      TRAIT_BODIES)                     /* pop:       reserve the job with this id, ready, delayed or dead */ \
     X(DELIVERED, "delivered", TRAIT_RETRIED | TRAIT_OF_LEASES)  /* leases:    the consumer has them; real deadlines from now on */ \
     X(KEEP,      "keep",      TRAIT_RETRIED | TRAIT_OF_LEASES)  /* leases:    the consumer is still reading its reply */ \
     X(RETURN,    "return",    TRAIT_RETRIED | TRAIT_OF_LEASES)  /* leases:    the consumer never got them; back, first in line */ \
@@ -309,7 +310,7 @@ struct op {
             unsigned count; /* 1 to OP_ITEMS_MAX */
             bool id_only;   /* index the jobs, for acks that bring no topic and no stamp */
             bool is_owned;  /* note the reservations under this worker process, see NOTES */
-        } pop;
+        } pop;              /* POP; TAKE, with count 1 */
         struct {
             const struct lease *items; /* all of one topic */
             unsigned count;            /* 1 to OP_ITEMS_MAX */

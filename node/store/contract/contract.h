@@ -59,6 +59,7 @@ struct contract_part {
 #define TEST(name) cmocka_unit_test(name)
 
 extern const struct contract_part contract_pushes, contract_places, contract_leases;
+extern const struct contract_part contract_takes;
 extern const struct contract_part contract_ids, contract_scans, contract_orphans;
 extern const struct contract_part contract_scan_pops;
 extern const struct contract_part contract_events, contract_bytes, contract_topics;

@@ -144,6 +144,7 @@ void contract_keep(struct room *room, struct op *op)
     static void (*const renewals[OP_COUNT])(struct room *, struct op *) = {
         [OP_PUSH] = keep_push,
         [OP_POP] = keep_pop,
+        [OP_TAKE] = keep_pop,
         [OP_GET] = keep_row,
         [OP_LIST] = keep_list,
         [OP_OWNER] = keep_owner,

@@ -164,10 +164,9 @@ static struct record *first_alive(struct call *c)
     return record;
 }
 
-static struct job reserve(struct call *c)
+/* The record is in no place now. */
+static struct job reserve(struct call *c, struct record *record)
 {
-    struct record *record = ready_take(c->topic);
-
     enter_reserved(c->topic, record, c->now_ms + OP_UNCONFIRMED_MS);
     if (c->op->in.pop.id_only)
         index_add(c->topic, record->job.id);
@@ -200,7 +199,7 @@ static void pop(struct call *c, size_t *left, bool is_of_scan)
             wanted = count;
             break;
         }
-        jobs[count++] = reserve(c);
+        jobs[count++] = reserve(c, ready_take(c->topic));
     }
     c->op->out.pop.has_more = count == wanted && c->topic->places[JOB_READY].count > 0;
     c->op->out.pop.jobs = jobs;
@@ -218,6 +217,29 @@ enum status memory_run_pop(struct call *c)
 void memory_pop_in_scan(struct call *c, size_t *left)
 {
     pop(c, left, true);
+}
+
+enum status memory_run_take(struct call *c)
+{
+    struct record *record = record_find(c->topic, c->op->id);
+    struct job *job = room_get(c->room, sizeof(*job));
+    enum job_state state = record ? record->job.state : JOB_DEAD;
+
+    assert(c->op->in.pop.count == 1);
+    if (!record || (state != JOB_DEAD && record->job.rules.expires_ms &&
+                    record->job.rules.expires_ms <= c->now_ms))
+        return STATUS_NOT_FOUND;
+    if (state == JOB_RESERVED)
+        return STATUS_WRONG_STATE;
+    record_leave(c->topic, record);
+    if (state == JOB_DEAD)
+        memory_revive(record);
+    if (state != JOB_READY)
+        record->job.due_ms = c->now_ms;
+    *job = reserve(c, record);
+    c->op->out.pop.jobs = job;
+    c->op->out.pop.count = 1;
+    return STATUS_OK;
 }
 
 /* ---- leases ---- */

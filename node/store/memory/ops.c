@@ -54,6 +54,7 @@ void memory_revive(struct record *record)
 
 static enum status (*const verbs[OP_COUNT])(struct call *) = {
     [OP_PUSH] = memory_run_push,           [OP_POP] = memory_run_pop,
+    [OP_TAKE] = memory_run_take,
     [OP_DELIVERED] = memory_run_delivered, [OP_KEEP] = memory_run_keep,
     [OP_RETURN] = memory_run_return,       [OP_ACK] = memory_run_ack,
     [OP_RELEASE] = memory_run_release,     [OP_TOUCH] = memory_run_touch,

@@ -65,6 +65,7 @@ void memory_revive(struct record *record);
 enum status memory_run_push(struct call *c);
 enum status memory_run_pop(struct call *c);
 void memory_pop_in_scan(struct call *c, size_t *left); /* left: bytes of big bodies */
+enum status memory_run_take(struct call *c);
 enum status memory_run_delivered(struct call *c);
 enum status memory_run_keep(struct call *c);
 enum status memory_run_return(struct call *c);

@@ -52,6 +52,14 @@ static struct op move_later(const char *id)
     return op;
 }
 
+static struct op take_it(const char *id)
+{
+    struct op op = id_op(OP_TAKE, id);
+
+    op.in.pop = (typeof(op.in.pop)){.count = 1, .id_only = true};
+    return op;
+}
+
 static struct op cancel_it(const char *id)
 {
     return id_op(OP_CANCEL, id);
@@ -121,6 +129,8 @@ static void no_job_is_lost_on_its_way(void **state)
     for (unsigned i = 0; i < CUT_IDS; i++) {
         assert_survived(move_now, cut_ids[i], "");
         assert_survived(move_later, cut_ids[i], "");
+        if (strcmp(cut_ids[i], "held") != 0 && strcmp(cut_ids[i], "popped") != 0)
+            assert_survived(take_it, cut_ids[i], "");
     }
 }
 

@@ -249,6 +249,7 @@ static void check_outputs(const struct op *r, const struct op *m)
     static void (*const checks[OP_COUNT])(const struct op *, const struct op *) = {
         [OP_PUSH] = check_push,
         [OP_POP] = check_pop,
+        [OP_TAKE] = check_pop,
         [OP_DELIVERED] = check_leases,
         [OP_KEEP] = check_leases,
         [OP_RETURN] = check_leases,

@@ -163,6 +163,27 @@ static void no_move_happens_when_a_key_is_wrong(void **state)
     assert_moved_or_left("ready", "jqdn", "jdt");
 }
 
+static void assert_taken_or_left(const char *id, const char *letters)
+{
+    struct op op = id_op(OP_TAKE, id);
+
+    op.in.pop = (typeof(op.in.pop)){.count = 1, .id_only = true};
+    contract_all_or_nothing(op, letters);
+    run_well(op);
+}
+
+static void no_job_is_taken_when_a_key_is_wrong(void **state)
+{
+    struct op op = rich_op("delayed");
+
+    begin_with_three();
+    op.in.push.delay_ms = 1000;
+    run_well(op);
+    assert_taken_or_left("dead", "jpxvton");
+    assert_taken_or_left("delayed", "jpdvton");
+    assert_taken_or_left("ready", "jpqvton");
+}
+
 static void no_cancel_of_a_job_with_rules_happens_when_a_key_is_wrong(void **state)
 {
     struct job job;
@@ -217,7 +238,7 @@ static void nothing_happens_by_priority_that_cannot_be_announced(void **state)
 static void a_full_redis_lets_jobs_die_and_be_moved(void **state)
 {
     struct job buried = reserve_rich("buried"), tried;
-    struct op op = push_op(TOPIC, "buried");
+    struct op op = push_op(TOPIC, "buried"), take = id_op(OP_TAKE, "buried");
 
     push_limited("tried", 1);
     tried = pop_one();
@@ -231,6 +252,8 @@ static void a_full_redis_lets_jobs_die_and_be_moved(void **state)
     assert_status(release(&tried, 0), OK);
     assert_int_equal(pop(1).out.pop.count, 0);
     assert_status(move("delayed", 0, FROM_ANYWHERE), OK);
+    take.in.pop = (typeof(take.in.pop)){.count = 1, .id_only = true};
+    assert_status(run(take), OK);
     assert_status(move("buried", FAR_MS, FROM_ANYWHERE), OK);
     contract_make_room();
     assert_dead("tried", DEATH_TRIES);
@@ -245,6 +268,7 @@ static const struct CMUnitTest tests[] = {
     TEST(no_lease_ends_when_a_key_is_wrong),
     TEST(no_last_try_ends_when_a_key_is_wrong),
     TEST(no_move_happens_when_a_key_is_wrong),
+    TEST(no_job_is_taken_when_a_key_is_wrong),
     TEST(no_cancel_of_a_job_with_rules_happens_when_a_key_is_wrong),
     TEST(nothing_of_a_job_with_rules_stays_when_it_is_gone),
     TEST(nothing_happens_by_priority_that_cannot_be_announced),

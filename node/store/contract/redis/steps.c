@@ -87,6 +87,7 @@ static const struct choice {
     {OP_MOVE, 2, step_id},
     {OP_GET, 2, step_id},
     {OP_OWNER, 1, step_id},
+    {OP_TAKE, 2, step_take},
     {OP_KICK, 1, step_chunk},
     {OP_PURGE, 1, step_chunk},
     {OP_LIST, 4, step_list},

@@ -17,6 +17,7 @@ void step_push(enum op_verb verb, struct bytes topic);
 void step_together(enum op_verb verb, struct bytes topic); /* pushes or acks of one turn */
 void step_leases(enum op_verb verb, struct bytes topic);
 void step_lease(enum op_verb verb, struct bytes topic);
+void step_take(enum op_verb verb, struct bytes topic);
 void step_id(enum op_verb verb, struct bytes topic);
 
 /* Cancels all jobs that may live in the topic; forgets what was remembered. */

@@ -194,6 +194,16 @@ void step_lease(enum op_verb verb, struct bytes topic)
     twins_run(any_lease_op(verb, topic));
 }
 
+void step_take(enum op_verb verb, struct bytes topic)
+{
+    struct op op = {.verb = verb, .topic = topic, .id = any_id()};
+
+    op.in.pop = (typeof(op.in.pop)){.count = 1, .id_only = twins_below(2)};
+    op = twins_run(op);
+    if (op.status == STATUS_OK)
+        remember_lease(&op.out.pop.jobs[0]);
+}
+
 void step_id(enum op_verb verb, struct bytes topic)
 {
     struct op op = {.verb = verb, .topic = topic, .bucket = bucket_of(TOPIC), .id = any_id()};

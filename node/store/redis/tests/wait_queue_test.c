@@ -190,8 +190,8 @@ static void a_push_is_in_the_ledger_or_has_not_happened(void **state)
 
 static void what_may_meet_a_new_life_of_the_id_cannot(void **state)
 {
-    static const enum op_verb verbs[] = {OP_RELEASE, OP_BURY,  OP_CANCEL,    OP_MOVE,
-                                         OP_KICK,    OP_PURGE, OP_CONFIGURE, OP_RECORD};
+    static const enum op_verb verbs[] = {OP_RELEASE, OP_BURY,      OP_CANCEL, OP_MOVE, OP_KICK,
+                                         OP_PURGE,   OP_CONFIGURE, OP_RECORD, OP_TAKE};
 
     for (unsigned i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
         assert_false(op_has(verbs[i], TRAIT_RETRIED));

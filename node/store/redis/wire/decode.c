@@ -219,7 +219,7 @@ int64_t reply_counter(const struct op *op, unsigned buckets)
         return 0;
     if (op->verb == OP_PUSH && op->id.len == 0)
         return counter_of_id(op->out.push.id, buckets);
-    if (op->verb == OP_POP && op->out.pop.count > 0)
+    if ((op->verb == OP_POP || op->verb == OP_TAKE) && op->out.pop.count > 0)
         return op->out.pop.jobs[op->out.pop.count - 1].stamp;
     if (op->verb == OP_SCAN)
         return counter_of_pops(op);

@@ -171,6 +171,14 @@ static void add_pop(struct script_call *call, const struct script_keys *keys,
     call_add_number(call, op->in.pop.id_only);
 }
 
+static void add_take(struct script_call *call, const struct script_keys *keys,
+                     const struct op *op)
+{
+    assert(op->in.pop.count == 1);
+    add_topic_and_id(call, keys, op);
+    call_add_number(call, op->in.pop.id_only);
+}
+
 /* Packs a delivery's TTR and holder; most deliveries have none. */
 static void pack_delivery(struct script_call *call, const struct lease *lease)
 {
@@ -448,6 +456,7 @@ static const struct {
 } script_args[OP_COUNT] = {
     [OP_PUSH] = {"jpdrtna", add_push},
     [OP_POP] = {"jprvtnoqc", add_pop},
+    [OP_TAKE] = {"jprdvxtnoq", add_take},
     [OP_DELIVERED] = {"jpvto", add_leases},
     [OP_KEEP] = {"jvt", add_leases},
     [OP_RETURN] = {"jrvnq", add_leases},

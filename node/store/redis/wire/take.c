@@ -166,6 +166,13 @@ static bool take_pop(const redisReply *reply, struct op *op, struct reply_room *
     return true;
 }
 
+/* As of a pop, with the one job. */
+static bool take_taken(const redisReply *reply, struct op *op, struct reply_room *room)
+{
+    return take_pop(reply, op, room) && op->out.pop.count == 1 && !op->out.pop.has_more &&
+           bytes_equal(op->out.pop.jobs[0].id, op->id);
+}
+
 static bool take_stale(const redisReply *reply, struct op *op, struct reply_room *room)
 {
     return take_unsigned(reply, HEAD, op->in.leases.count, &op->out.leases.stale);
@@ -549,31 +556,19 @@ static bool take_identified(const redisReply *reply, struct op *op, struct reply
 }
 
 static bool (*const takers[OP_COUNT])(const redisReply *, struct op *, struct reply_room *) = {
-    [OP_PUSH] = take_push,
-    [OP_POP] = take_pop,
-    [OP_DELIVERED] = take_stale,
-    [OP_KEEP] = take_stale,
-    [OP_RETURN] = take_stale,
-    [OP_ACK] = take_nothing,
-    [OP_TOUCH] = take_touch,
-    [OP_BURY] = take_bury,
-    [OP_CANCEL] = take_nothing,
-    [OP_MOVE] = take_move,
-    [OP_KICK] = take_chunk,
-    [OP_PURGE] = take_chunk,
-    [OP_GET] = take_get,
-    [OP_LIST] = take_list,
-    [OP_STATS] = take_stats,
-    [OP_SCAN] = take_scan,
-    [OP_TOPICS] = take_topics,
-    [OP_CONFIGURE] = take_configure,
-    [OP_SETTINGS] = take_settings_page,
-    [OP_RECORD] = take_nothing,
-    [OP_TRACE] = take_trace,
-    [OP_AUDIT] = take_audit,
-    [OP_REPAIR] = take_repair,
-    [OP_FENCE] = take_nothing,
-    [OP_IDENTITIES] = take_identities,
+    [OP_PUSH] = take_push,           [OP_POP] = take_pop,
+    [OP_TAKE] = take_taken,          [OP_DELIVERED] = take_stale,
+    [OP_KEEP] = take_stale,          [OP_RETURN] = take_stale,
+    [OP_ACK] = take_nothing,         [OP_TOUCH] = take_touch,
+    [OP_BURY] = take_bury,           [OP_CANCEL] = take_nothing,
+    [OP_MOVE] = take_move,           [OP_KICK] = take_chunk,
+    [OP_PURGE] = take_chunk,         [OP_GET] = take_get,
+    [OP_LIST] = take_list,           [OP_STATS] = take_stats,
+    [OP_SCAN] = take_scan,           [OP_TOPICS] = take_topics,
+    [OP_CONFIGURE] = take_configure, [OP_SETTINGS] = take_settings_page,
+    [OP_RECORD] = take_nothing,      [OP_TRACE] = take_trace,
+    [OP_AUDIT] = take_audit,         [OP_REPAIR] = take_repair,
+    [OP_FENCE] = take_nothing,       [OP_IDENTITIES] = take_identities,
     [OP_IDENTIFY] = take_identified,
 };
 

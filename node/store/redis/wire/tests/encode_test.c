@@ -63,6 +63,8 @@ static struct op largest(enum op_verb verb)
             .topic = name, .id = name, .node = node, .client = leases[0].holder};
     if (verb == OP_POP) {
         op.in.pop.count = OP_ITEMS_MAX;
+    } else if (verb == OP_TAKE) {
+        op.in.pop.count = 1;
     } else if (op_has(verb, TRAIT_OF_LEASES)) {
         op.in.leases.items = leases;
         op.in.leases.count = OP_ITEMS_MAX;

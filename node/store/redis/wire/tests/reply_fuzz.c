@@ -267,6 +267,7 @@ static void touch_identities(const struct op *op)
 
 static void (*const touches[OP_COUNT])(const struct op *op) = {
     [OP_POP] = touch_jobs,
+    [OP_TAKE] = touch_jobs,
     [OP_DELIVERED] = touch_leases,
     [OP_KEEP] = touch_leases,
     [OP_RETURN] = touch_leases,
@@ -308,6 +309,8 @@ static void ask(struct op *op, uint8_t how)
         op->in.topics.owners = how & 0x40;
     if (op->verb == OP_POP)
         op->in.pop.count = count;
+    else if (op->verb == OP_TAKE)
+        op->in.pop.count = 1;
     else if (op_has(op->verb, TRAIT_OF_LEASES))
         op->in.leases.count = count;
     else if (op->verb == OP_TOPICS)
