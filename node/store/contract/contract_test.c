@@ -19,7 +19,7 @@
 #include "node/store/redis/tests/server_fixture.h"
 #include "node/store/redis/store.h"
 
-#define TESTS_MAX 600
+#define TESTS_MAX 1000
 
 /* ---- the store in memory, on a time that goes by when told to ---- */
 

@@ -5,8 +5,9 @@
 -- answer code, now, wait (always -1), number of leases that were not valid any more
 -- USES   now moved check_lease wake rank_of key_for
 --
--- Of each priority, the first lease of the call ends up first; but jobs BY_ID where they always are. A confirmed job stays where it
--- is: a consumer that left before the end of its reply, but touched a job, has that job.
+-- Of each priority, the first lease of the call ends up first; jobs BY_ID go where they always are. A
+-- confirmed job stays where it is: a consumer that left before the end of its reply, but touched a job,
+-- has that job.
 
 local j, r, v, n, q = unpack(KEYS)
 local topic = ARGV[1]

@@ -50,32 +50,36 @@ local function pop_jobs(keys, topic, count, id_only, may_bring, room)
             return {OK, now, wait, 0}
         end
         if call('EXISTS', q) == 1 then
-            local common = '(' .. COMMON_PRIORITY
-            local stages, passed = {{'-inf', common}, {}, {common, '+inf'}}, 0
-            local has_both -- are there entries of the common priority in q, too? nil: not known yet
+            -- The line has three stages: q before the common priority, that priority, and q behind it.
+            -- The first looks one priority too far, to see whether there are jobs BY_ID in the second.
+            local stage, passed, has_both, common = 1, 0, false, format('%d', COMMON_PRIORITY)
             -- Some entries, and whether they are of q: all of them, or for each; none at the end of
             -- the line.
             members = {}
             next_of_line = function(size)
-                while stages[1] do
-                    local from, to = unpack(stages[1])
-                    local entries, is_of_q = nil, from ~= nil
-                    if not from and has_both == nil then
-                        has_both = call('ZCOUNT', q, COMMON_PRIORITY, COMMON_PRIORITY) > 0
-                    end
-                    if from then
-                        entries = call('ZRANGEBYSCORE', q, from, to, 'LIMIT', #members - passed, size)
+                while stage <= 3 do
+                    local entries, is_of_q = {}, true
+                    if stage == 1 then
+                        local found = call('ZRANGEBYSCORE', q, '-inf', common, 'WITHSCORES', 'LIMIT', #members, size)
+                        for i = 1, #found, 2 do
+                            has_both = found[i + 1] == common
+                            if has_both then
+                                break
+                            end
+                            entries[#entries + 1] = found[i]
+                        end
+                    elseif stage == 3 then
+                        entries = call('ZRANGEBYSCORE', q, '(' .. common, '+inf', 'LIMIT', #members - passed, size)
                     elseif has_both then
                         -- HERE merged
                         entries, is_of_q = merged(r, q, seen - #members, #members - passed, size)
                     else
-                        entries = call('LRANGE', r, seen - #members, seen - #members + size - 1)
+                        entries, is_of_q = call('LRANGE', r, seen - #members, seen - #members + size - 1), false
                     end
                     if #entries > 0 then
                         return entries, is_of_q
                     end
-                    table.remove(stages, 1)
-                    passed = #members
+                    stage, passed = stage + 1, #members
                 end
                 return {}
             end
