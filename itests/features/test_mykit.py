@@ -6,6 +6,7 @@ import urllib.request
 
 from harness.page import Page
 from harness.ports import free_port
+from harness.wait import wait_until
 
 PORT = free_port()
 NODE_SETTINGS = {"mykit.listen": f"127.0.0.1:{PORT}", "mykit.clear_all": "true",
@@ -52,3 +53,16 @@ def test_a_job_goes_between_the_protocols(node, api, topic):
     api.push(topic, "native", id="b")
     assert data_of("/get/topic?topic=" + topic)["body"] == "native"
     data_of("/finish?jobId=b")
+
+
+def test_a_job_that_was_fetched_before_a_crash_is_finished_after_it(node, topic):
+    data_of("/push", {"topic": topic, "id": "held-1"})
+    data_of("/push", {"topic": topic, "id": "kept-1", "delay": 60000})
+    assert data_of("/get/topic?topic=" + topic)["id"] == "held-1"
+    wait_until(lambda: node.metrics()["dueq_deliveries_unconfirmed"] == 0, "the store knows of it")
+    node.kill("worker")
+    node.wait_ready()
+    data_of("/finish?jobId=held-1")
+    assert ask("/finish?jobId=held-1")["message"] == "Job不存在!"
+    data_of("/push", {"topic": topic + "-2", "id": "kept-1"})
+    assert data_of(f"/get/topic?topic={topic},{topic}-2")["topic"] == topic + "-2"

@@ -92,17 +92,29 @@ static void on_popped(struct exchange *x, struct pop *pop)
     }
 }
 
+static bool is_for_topics(struct exchange *x, struct bytes topics)
+{
+    while (topics.len)
+        if (!is_for_topic(x, bytes_cut(&topics, ',')))
+            return false;
+    return true;
+}
+
 static void pop(struct exchange *x)
 {
-    struct bytes topic = exchange_query_text(x, "topic");
+    struct bytes topics = exchange_query_text(x, "topic");
     struct pop ask = {.count = 1, .wait_ms = POP_WAIT_MS, .id_only = true};
 
-    if (!topic.len)
+    if (!topics.len) {
         exchange_reply_error_text(x, HTTP_ERROR_BAD_TOPIC, "topic is empty");
-    else if (!topic_name_is_valid(topic))
-        exchange_reply_status_error(x, STATUS_BAD_TOPIC);
-    else if (is_for_topic(x, topic) && http_pop(x, topic, &ask, on_popped))
-        exchange_reply_status_error(x, STATUS_BAD_TOPIC);
+        return;
+    }
+    if (!is_for_topics(x, topics))
+        return;
+    if (http_pop(x, topics, &ask, on_popped))
+        exchange_reply_error_text(x, HTTP_ERROR_OUT_OF_RANGE,
+                                  "out_of_range: topic: more than %d topics",
+                                  QUEUE_TOPICS_PER_POP_MAX);
 }
 
 /* ---- ack ---- */

@@ -234,7 +234,6 @@ static void pop_job(struct exchange *x)
 {
     struct bytes topics = exchange_query_text(x, "topic"), rest = topics;
     struct pop ask = {.count = 1, .wait_ms = options_of(x)->pop_wait_ms, .id_only = true};
-    enum status status;
 
     if (!topics.at) {
         exchange_reply_error_text(x, HTTP_ERROR_BAD_TOPIC, BAD_TOPIC);
@@ -243,9 +242,10 @@ static void pop_job(struct exchange *x)
     while (rest.len)
         if (!is_for_topic(x, bytes_cut(&rest, ',')))
             return;
-    status = http_pop(x, topics, &ask, on_popped);
-    if (status)
-        reply_failure(x, status);
+    if (http_pop(x, topics, &ask, on_popped))
+        exchange_reply_error_text(x, HTTP_ERROR_OUT_OF_RANGE,
+                                  "out_of_range: topic: more than %d topics",
+                                  QUEUE_TOPICS_PER_POP_MAX);
 }
 
 struct finishing {

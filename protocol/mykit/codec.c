@@ -19,7 +19,7 @@ static bool read_decimal(struct bytes text, int64_t *number)
     char terminated[DIGITS_MAX + 1];
     double value;
 
-    if (text.len > DIGITS_MAX)
+    if (text.len == 0 || text.len > DIGITS_MAX)
         return false;
     memcpy(terminated, text.at, text.len);
     terminated[text.len] = '\0';

@@ -82,7 +82,7 @@ static void a_pop_waits_three_seconds(void **state)
     fixture_pass(f, 200);
     assert_refused(receive(&c), 200, "empty");
 
-    send_call(&c, "GET", "/pop?topic=t", NULL);
+    send_call(&c, "GET", "/pop?topic=s,t", NULL);
     AWAIT(f, queue_stats(f->queue)->waiting == 1);
     pushed(f, SLOW_JOB);
     assert_reply(receive(&c), 200, POPPED);
@@ -100,6 +100,40 @@ static void a_consumer_that_leaves_costs_no_try(void **state)
     AWAIT(f, queue_stats(f->queue)->waiting == 0);
     pushed(f, SLOW_JOB);
     assert_reply(call(f, "GET", "/pop?topic=t", NULL), 200, POPPED);
+}
+
+static const char *get_from(struct fixture *f, unsigned host, const char *path)
+{
+    struct client c = connect_from(f, host);
+    const char *reply;
+
+    send_call(&c, "GET", path, NULL);
+    reply = receive(&c);
+    leave(&c);
+    return reply;
+}
+
+static void a_late_consumer_does_not_acknowledge_the_job_of_another_machine(void **state)
+{
+    struct fixture *f = *state;
+
+    pushed(f, SLOW_JOB);
+    assert_reply(get_from(f, 2, "/pop?topic=t"), 200, POPPED);
+    fixture_pass(f, 11000);
+    assert_has(get_from(f, 3, "/pop?topic=t"), "\"consume_num\":\"1\"");
+    assert_refused(get_from(f, 2, "/ack?jobId=xxx_1"), 200,
+                   "TTR has expired and will be consumed again");
+    assert_has(get_from(f, 3, "/ack?jobId=xxx_1"), "ack success");
+}
+
+static void a_pop_has_so_many_topics(void **state)
+{
+    char path[256] = "/pop?topic=a";
+
+    for (int i = 0; i < QUEUE_TOPICS_PER_POP_MAX; i++)
+        strcat(path, ",a");
+    assert_refused(call(*state, "GET", path, NULL), 200,
+                   "out_of_range: topic: more than 64 topics");
 }
 
 static void an_id_that_lives_is_refused(void **state)
@@ -134,7 +168,7 @@ static void wrong_input_is_refused_with_200(void **state)
         {"GET", "/pop", NULL, "topic is empty"},
         {"GET", "/pop?topic=", NULL, "topic is empty"},
         {"GET", "/pop?Topic=t", NULL, "topic is empty"},
-        {"GET", "/pop?topic=a,b", NULL,
+        {"GET", "/pop?topic=a,,b", NULL,
          "bad_topic: a topic is 1 to 200 characters of [A-Za-z0-9_.:/+;$()-], not starting "
          "with '-', and not '.' or '..'"},
         {"GET", "/ack", NULL, "jobId is empty"},
@@ -310,7 +344,7 @@ static void an_identity_has_its_topics_and_no_others(void **state)
     known = let_in(f, "shop all topics=t\n");
     assert_refused(push(f, "{\"id\":\"1\",\"topic\":\"t2\"}"), 403,
                    "shop is not for this topic");
-    assert_refused(call(f, "GET", "/pop?topic=t2", NULL), 403, "shop is not for this topic");
+    assert_refused(call(f, "GET", "/pop?topic=t,t2", NULL), 403, "shop is not for this topic");
     assert_refused(call(f, "GET", "/getJobsByBucketKey?bucketKey=gmq:bucket:t2", NULL), 403,
                    "shop is not for this topic");
     assert_reply(call(f, "GET", "/getReadyQueueStat", NULL), 200, EMPTY);
@@ -355,6 +389,8 @@ int main(void)
         TEST(a_form_is_unescaped),
         TEST(a_pop_waits_three_seconds),
         TEST(a_consumer_that_leaves_costs_no_try),
+        TEST(a_late_consumer_does_not_acknowledge_the_job_of_another_machine),
+        TEST(a_pop_has_so_many_topics),
         TEST(an_id_that_lives_is_refused),
         TEST(wrong_input_is_refused_with_200),
         TEST(what_is_no_path_or_no_http_has_its_own_code),

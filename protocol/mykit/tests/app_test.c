@@ -358,12 +358,61 @@ static void a_pop_needs_a_topic(void **state)
     assert_has(get(*state, "/get/topic?topic=a,,b"), "参数topic错误: a topic is 1 to 200");
 }
 
+static void a_pop_has_so_many_topics(void **state)
+{
+    char path[256] = "/get/topic?topic=a";
+
+    for (int i = 0; i < QUEUE_TOPICS_PER_POP_MAX; i++)
+        strcat(path, ",a");
+    assert_refused(get(*state, path), 200, "out_of_range: topic: more than 64 topics");
+}
+
+static void a_consumer_that_leaves_costs_no_try(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    send_call(&c, "GET", "/get/topic?topic=t", NULL);
+    AWAIT(f, queue_stats(f->queue)->waiting == 1);
+    reset(&c);
+    AWAIT(f, queue_stats(f->queue)->waiting == 0);
+    pushed(f, "{\"topic\":\"t\",\"id\":\"1\"}", "1");
+    assert_has(get(f, "/get/topic?topic=t"), "\"id\":\"1\"");
+}
+
+static const char *get_from(struct fixture *f, unsigned host, const char *path)
+{
+    struct client c = connect_from(f, host);
+    const char *reply;
+
+    send_call(&c, "GET", path, NULL);
+    reply = receive(&c);
+    leave(&c);
+    return reply;
+}
+
+#define NOT_YOURS                                                                              \
+    "not_owner: no consumer has the job now, or another one has it: the time to run (TTR) is " \
+    "over; the job stays"
+
+static void a_late_consumer_does_not_finish_the_job_of_another_machine(void **state)
+{
+    struct fixture *f = *state;
+
+    pushed(f, "{\"topic\":\"t\",\"id\":\"1\"}", "1");
+    assert_has(get_from(f, 2, "/get/topic?topic=t"), "\"id\":\"1\"");
+    fixture_pass(f, 61000); /* the topic's TTR */
+    assert_has(get_from(f, 3, "/get/topic?topic=t"), "\"id\":\"1\"");
+    assert_refused(get_from(f, 2, "/finish?jobId=1"), 200, NOT_YOURS);
+    assert_int_equal(state_of(f, "t", "1", NULL), JOB_RESERVED);
+    assert_ok(get_from(f, 3, "/finish?jobId=1"), "null");
+    assert_int_equal(state_of(f, "t", "1", NULL), 0);
+}
+
 static void only_a_job_that_somebody_has_is_finished(void **state)
 {
     pushed(*state, "{\"topic\":\"t\",\"id\":\"1\"}", "1");
-    assert_refused(get(*state, "/finish?jobId=1"), 200,
-                   "not_owner: no consumer has the job now, or another one has it: the time to "
-                   "run (TTR) is over; the job stays");
+    assert_refused(get(*state, "/finish?jobId=1"), 200, NOT_YOURS);
     assert_refused(get(*state, "/finish?jobId=nobody"), 200, "Job不存在!");
     assert_refused(get(*state, "/finish?jobId=a%20b"), 200,
                    "bad_id: a job id is 1 to 200 printable ASCII characters without white "
@@ -635,6 +684,9 @@ int main(void)
         TEST(a_job_that_its_consumer_finishes_meanwhile_is_finished),
         TEST(a_pop_waits),
         TEST(a_pop_needs_a_topic),
+        TEST(a_pop_has_so_many_topics),
+        TEST(a_consumer_that_leaves_costs_no_try),
+        TEST(a_late_consumer_does_not_finish_the_job_of_another_machine),
         TEST(only_a_job_that_somebody_has_is_finished),
         TEST(restoring_says_that_it_needs_an_archive),
         TEST(health_is_told),
