@@ -196,7 +196,7 @@ static void want_it_everywhere(struct conf_draft *d, const char *key,
 {
     bool is_v6 = has_family(these, AF_INET6);
 
-    if (listen->kind == ADDRESS_OFF || check_is_everywhere(listen, AF_INET6) ||
+    if (listen->kind != ADDRESS_TCP || check_is_everywhere(listen, AF_INET6) ||
         (!is_v6 && check_is_everywhere(listen, AF_INET)))
         return;
     check_complain(

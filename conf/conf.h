@@ -201,7 +201,7 @@ struct conf {
             char *server_name; /* of all certificates; "": of each its own */
         } tls;
     } store;
-    struct conf_address listen[CONF_PORTS];  /* by port: OFF or TCP */
+    struct conf_address listen[CONF_PORTS];  /* by port: OFF, TCP or UNIX */
     enum conf_port_tls port_tls[CONF_PORTS]; /* OFF unless there is a certificate */
     char *as[CONF_PORTS];      /* by port: whom clients without a token act as; "": nobody */
     char *proxies[CONF_PORTS]; /* by port: networks with commas between; "": none */

@@ -136,6 +136,27 @@ static bool set_listen(const struct conf_key *key, const char *text, void *field
     return true;
 }
 
+static bool read_socket(const char *path, struct conf_address *a)
+{
+    if (strlen(path) > SOCKET_PATH_BYTES_MAX)
+        return false;
+    a->kind = ADDRESS_UNIX;
+    a->path = bytes_copy(bytes_of_text(path));
+    return true;
+}
+
+static bool set_port(const struct conf_key *key, const char *text, void *field)
+{
+    struct conf_address a = {.kind = ADDRESS_OFF};
+
+    if (strncmp(text, "unix:/", 6) != 0)
+        return set_listen(key, text, field);
+    if (!read_socket(text + 5, &a))
+        return false;
+    put_address(field, text, a);
+    return true;
+}
+
 /* What stands in front of the address of a Redis, and what may follow. The last one fits all.
  */
 static const struct scheme {
@@ -155,15 +176,6 @@ static const struct scheme *scheme_of(const char *text)
     while (strncmp(text, scheme->text, strlen(scheme->text)) != 0)
         scheme++;
     return scheme;
-}
-
-static bool read_socket(const char *path, struct conf_address *a)
-{
-    if (strlen(path) > SOCKET_PATH_BYTES_MAX)
-        return false;
-    a->kind = ADDRESS_UNIX;
-    a->path = bytes_copy(bytes_of_text(path));
-    return true;
 }
 
 static bool read_many(const char *text, struct conf_address *a)
@@ -219,6 +231,15 @@ const struct conf_kind kind_listen = {
     .what = "host:port, such as 127.0.0.1:9503, or \"\" for off",
     .bytes = sizeof(struct conf_address),
     .set = set_listen,
+    .print = print_address,
+    .fini = fini_address,
+    .is_quoted = true,
+};
+const struct conf_kind kind_port = {
+    .what =
+        "host:port, such as 127.0.0.1:9503, unix:/path of at most 107 bytes, or \"\" for off",
+    .bytes = sizeof(struct conf_address),
+    .set = set_port,
     .print = print_address,
     .fini = fini_address,
     .is_quoted = true,

@@ -131,7 +131,7 @@ const struct conf_key conf_keys[] = {
      .is_reloadable = true, .help = "the name in Redis's certificates; empty: the host it is reached by"},
 
 #define X(name, word, fallback, text, ...) \
-    {word ".listen", &kind_listen, AT(listen[PORT_##name]), fallback, .help = text}, \
+    {word ".listen", &kind_port, AT(listen[PORT_##name]), fallback, .help = text}, \
     {word ".tls", &kind_word, AT(port_tls[PORT_##name]), "off", .words = tls_words, \
      .is_reloadable = true, .help = "whether clients speak TLS; optional: those that want to"}, \
     {word ".as", &kind_name, AT(as[PORT_##name]), "", 0, 64, .is_reloadable = true, \

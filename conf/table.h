@@ -59,6 +59,7 @@ extern const struct conf_kind kind_servers;  /* char *, "host:port,host:port" */
 extern const struct conf_kind kind_networks; /* char *, "10.0.0.0/8,::1" */
 extern const struct conf_kind kind_topics;   /* char *, a topic, or a prefix and "*" */
 extern const struct conf_kind kind_listen;   /* struct conf_address: OFF or TCP */
+extern const struct conf_kind kind_port;     /* the same, or UNIX */
 extern const struct conf_kind kind_redis;    /* struct conf_address: all but OFF */
 extern const struct conf_kind kind_list;     /* struct conf_topics; in topics.c */
 

@@ -220,7 +220,8 @@ static void on_refused(void *arg, const char *why)
 
 /* ---- making it ---- */
 
-/* "host:port": the port is the listener's, the host too where none is advertised. */
+/* "host:port": the port is the listener's, the host too where none is advertised. Nothing of a
+ * socket of this machine, which is nowhere for others. */
 static void print_address(const struct node_lead *l, int fd, struct buf *to)
 {
     const char *host = l->options.conf->ha.advertise;
@@ -229,7 +230,9 @@ static void print_address(const struct node_lead *l, int fd, struct buf *to)
     if (fd < 0)
         return;
     listen_print(fd, &own);
-    if (!*host)
+    if (buf_text(&own)[0] == '/')
+        buf_clear(&own);
+    else if (!*host)
         buf_add_bytes(to, buf_bytes(&own));
     else
         buf_printf(to, strchr(host, ':') ? "[%s]%s" : "%s%s", host,
@@ -242,9 +245,13 @@ static void print_url(const struct node_lead *l, enum conf_port port, struct buf
 {
     int fd = l->options.port_fds[port];
 
-    if (fd >= 0 && l->options.conf->port_tls[port] == PORT_TLS_REQUIRED)
+    struct buf address = BUF_INIT;
+
+    print_address(l, fd, &address);
+    if (address.len && l->options.conf->port_tls[port] == PORT_TLS_REQUIRED)
         buf_add_text(to, "https://");
-    print_address(l, fd, to);
+    buf_add_bytes(to, buf_bytes(&address));
+    buf_fini(&address);
 }
 
 /* Can other nodes reach the port? Where their own link does not leave this machine, they are

@@ -157,6 +157,7 @@ static void says_which_ports_meet(void **state)
         {"gmq.listen=127.0.0.1:7951", "http.listen=127.0.0.1:7952", false},
         {"gmq.listen=127.0.0.1:7951", "http.listen=127.0.0.2:7951", false},
         {"gmq.listen=0.0.0.0:0", "http.listen=0.0.0.0:0", false},
+        {"gmq.listen=unix:/run/dueq/gmq.sock", "http.listen=[::]:7951", false},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -167,6 +168,20 @@ static void says_which_ports_meet(void **state)
         else
             conf_free(fixture_load_well("", sets));
     }
+}
+
+static void only_ports_may_be_sockets_of_this_machine(void **state)
+{
+    const char *relative[] = {"http.listen=unix:run/h.sock", NULL};
+    const char *peer[] = {"ha.peer.listen=unix:/run/p.sock", NULL};
+
+    expect(
+        "", relative,
+        "--set http.listen: expected host:port, such as 127.0.0.1:9503, unix:/path of at most "
+        "107 bytes, or \"\" for off, got \"unix:run/h.sock\"\n");
+    expect("", peer,
+           "--set ha.peer.listen: expected host:port, such as 127.0.0.1:9503, or \"\" for off, "
+           "got \"unix:/run/p.sock\"\n");
 }
 
 static void a_right_name_in_a_wrong_place_is_found(void **state)
@@ -444,6 +459,7 @@ int main(void)
         IN_DIRECTORY(tells_all_mistakes_at_once_each_with_its_place),
         IN_DIRECTORY(refuses_what_does_not_go_together),
         cmocka_unit_test(says_which_ports_meet),
+        cmocka_unit_test(only_ports_may_be_sockets_of_this_machine),
         cmocka_unit_test(a_right_name_in_a_wrong_place_is_found),
         IN_DIRECTORY(keeps_the_logs_apart_whatever_their_paths),
         IN_DIRECTORY(tells_names_of_hosts_from_addresses),

@@ -148,20 +148,21 @@ static bool is_left_over(const struct sockaddr_un *address)
 }
 
 /* -1 with errno. The file has the descriptor's mode, less the umask. */
-static int bind_path(const struct sockaddr_un *address)
+static int bind_path(const struct sockaddr_un *address, mode_t mode)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0)
         return -1;
-    if (fchmod(fd, S_IRUSR | S_IWUSR) ||
+    if (fchmod(fd, mode) ||
         (is_left_over(address) && unlink(address->sun_path) && errno != ENOENT) ||
         bind(fd, (const struct sockaddr *)address, sizeof(*address)) || listen(fd, BACKLOG))
         return give_up(fd);
     return fd;
 }
 
-enum status listen_open_path(const char *key, const char *path, enum log_level level, int *fd)
+enum status listen_open_path(const char *key, const char *path, mode_t mode,
+                             enum log_level level, int *fd)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t len = strlen(path);
@@ -173,7 +174,7 @@ enum status listen_open_path(const char *key, const char *path, enum log_level l
         return STATUS_IO_ERROR;
     }
     memcpy(address.sun_path, path, len);
-    bound = bind_path(&address);
+    bound = bind_path(&address, mode);
     if (bound < 0) {
         LOG_AT(level, "warden", "%s: cannot listen at %s: %s%s", key, path, strerror(errno),
                errno == EADDRINUSE ? "; something has that path: give another one" : "");

@@ -7,6 +7,7 @@
 #define DUEQ_NODE_WARDEN_LISTEN_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 #include "base/log.h"
@@ -17,10 +18,10 @@
  * `::` hears IPv4, too. IO_ERROR: the log says why, naming `key`; *fd is untouched. */
 enum status listen_open(const char *key, const char *host, unsigned port, int *fd) MUST_CHECK;
 
-/* The same for a socket of this machine: `path` is made, with mode 0600, in place of a socket
- * there that nobody listens at. What is wrong is logged at `level`. */
-enum status listen_open_path(const char *key, const char *path, enum log_level level,
-                             int *fd) MUST_CHECK;
+/* The same for a socket of this machine: `path` is made, with this mode less the umask, in
+ * place of a socket there that nobody listens at. What is wrong is logged at `level`. */
+enum status listen_open_path(const char *key, const char *path, mode_t mode,
+                             enum log_level level, int *fd) MUST_CHECK;
 
 /* Can no other machine reach it? */
 bool listen_is_local(int fd);

@@ -26,7 +26,7 @@ struct warden {
     int peer_fd; /* of a cluster's node; until the worker has ended: see ha/peer/link.h */
     uint64_t incarnation; /* random; the same for all its workers */
     int signal_fd;
-    bool is_draining; /* SIGUSR1 has come */
+    bool is_draining;    /* SIGUSR1 has come */
     struct audit *audit; /* open here for the workers, which inherit it and write */
     struct warden_vip vip;
     bool is_refusing; /* the clients' listeners refuse, while the virtual address leaves */

@@ -64,7 +64,7 @@ static enum status open_socket(struct warden *w)
     if (asprintf(&path, "%s%s%s", is_name ? w->conf->node.data_dir : "", is_name ? "/" : "",
                  given) < 0)
         abort();
-    if (listen_open_path("admin.socket", path, is_name ? LEVEL_WARN : LEVEL_ERROR,
+    if (listen_open_path("admin.socket", path, 0600, is_name ? LEVEL_WARN : LEVEL_ERROR,
                          &w->socket_fd) == STATUS_OK) {
         w->socket_path = path;
         return lstat(path, &w->socket_file) ? STATUS_IO_ERROR : STATUS_OK;
@@ -77,6 +77,8 @@ static enum status listen_if_on(const char *key, const struct conf_address *addr
 {
     if (address->kind == ADDRESS_OFF)
         return STATUS_OK;
+    if (address->kind == ADDRESS_UNIX)
+        return listen_open_path(key, address->path, 0777, LEVEL_ERROR, fd);
     return listen_open(key, address->host, address->port, fd);
 }
 

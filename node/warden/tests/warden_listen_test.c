@@ -192,7 +192,7 @@ static void a_socket_is_its_owners_alone(void **state)
     int fd;
 
     (void)unlink(PATH);
-    assert_int_equal(listen_open_path("admin.socket", PATH, LEVEL_ERROR, &fd), STATUS_OK);
+    assert_int_equal(listen_open_path("admin.socket", PATH, 0600, LEVEL_ERROR, &fd), STATUS_OK);
     assert_int_equal(lstat(PATH, &about), 0);
     assert_true(S_ISSOCK(about.st_mode));
     assert_int_equal(about.st_mode & 07777, 0600);
@@ -209,12 +209,14 @@ static void a_socket_that_was_left_behind_is_replaced_and_one_in_use_is_not(void
     int first, second = -7;
 
     (void)unlink(PATH);
-    assert_int_equal(listen_open_path("admin.socket", PATH, LEVEL_ERROR, &first), STATUS_OK);
-    assert_int_equal(listen_open_path("admin.socket", PATH, LEVEL_ERROR, &second),
+    assert_int_equal(listen_open_path("admin.socket", PATH, 0600, LEVEL_ERROR, &first),
+                     STATUS_OK);
+    assert_int_equal(listen_open_path("admin.socket", PATH, 0600, LEVEL_ERROR, &second),
                      STATUS_IO_ERROR);
     assert_int_equal(second, -7);
     close(first);
-    assert_int_equal(listen_open_path("admin.socket", PATH, LEVEL_ERROR, &second), STATUS_OK);
+    assert_int_equal(listen_open_path("admin.socket", PATH, 0600, LEVEL_ERROR, &second),
+                     STATUS_OK);
     close(second);
     unlink(PATH);
 }
@@ -225,7 +227,8 @@ static void a_socket_replaces_no_file(void **state)
 
     assert_true(fd >= 0);
     close(fd);
-    assert_int_equal(listen_open_path("admin.socket", PATH, LEVEL_WARN, &fd), STATUS_IO_ERROR);
+    assert_int_equal(listen_open_path("admin.socket", PATH, 0600, LEVEL_WARN, &fd),
+                     STATUS_IO_ERROR);
     assert_int_equal(unlink(PATH), 0);
 }
 
@@ -236,10 +239,11 @@ static void the_path_of_a_socket_may_be_too_long(void **state)
 
     memset(path, 'x', sizeof(path));
     path[108] = '\0';
-    assert_int_equal(listen_open_path("admin.socket", path, LEVEL_WARN, &fd), STATUS_IO_ERROR);
+    assert_int_equal(listen_open_path("admin.socket", path, 0600, LEVEL_WARN, &fd),
+                     STATUS_IO_ERROR);
     assert_int_equal(fd, -7);
     path[107] = '\0';
-    assert_int_equal(listen_open_path("admin.socket", path, LEVEL_WARN, &fd), STATUS_OK);
+    assert_int_equal(listen_open_path("admin.socket", path, 0600, LEVEL_WARN, &fd), STATUS_OK);
     close(fd);
     unlink(path);
 }
