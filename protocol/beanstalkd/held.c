@@ -64,7 +64,7 @@ static void release(struct held *held)
         .topic = held->topic,
         .id = held->id,
         .client = held->client,
-        .in.lease = {.stamp = held->stamp, .is_end = true, .is_owned = true},
+        .in.lease = {.stamp = held->stamp, .is_end = true, .is_owned = HELD_IS_OWNED},
     };
     queue_submit(held->all->queue, &held->op);
 }

@@ -90,7 +90,8 @@ static void end_cancelled(struct reserve *reserve)
 {
     static const char *const words[] = {[RESERVE_TIMED_OUT] = "TIMED_OUT",
                                         [RESERVE_DEADLINE_SOON] = "DEADLINE_SOON",
-                                        [RESERVE_FORBIDDEN] = "FORBIDDEN"};
+                                        [RESERVE_FORBIDDEN] = "FORBIDDEN",
+                                        [RESERVE_LOST] = NULL};
     const char *word = words[reserve->why];
 
     if (word)
@@ -147,7 +148,7 @@ static void ask(struct reserve *reserve, const struct bytes *topics, unsigned co
     pop->topic_count = count;
     pop->count = 1;
     pop->wait_ms = wait_ms;
-    pop->is_owned = true;
+    pop->is_owned = HELD_IS_OWNED;
     pop->holder = client->base.connection.number;
     pop->client = peer_name(&client->base.connection);
     pop->address = peer_address(client->base.peer);
