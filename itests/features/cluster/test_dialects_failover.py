@@ -1,0 +1,176 @@
+"""Clients of the dialects over HTTP, as their pages tell them to be set up, get through a killed
+leader: nothing that was acknowledged is lost, and what was fetched before is finished after it.
+
+In the place of the virtual address a client has the list of the nodes.
+"""
+import itertools
+import json
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import pytest
+
+from harness.cluster import Cluster
+from harness.ports import free_port
+from harness.wait import wait_until
+
+JOBS, KILLED_AT = 150, 50
+AGAIN = ("unavailable", "unknown", "store_error", "shutting_down", "not_ready", "too_many")
+
+
+class Client:
+    """Asks the next node where one does not answer, or says that it cannot now."""
+
+    def __init__(self, ports):
+        self.ports = itertools.cycle(ports)
+        self.port = next(self.ports)
+
+    def ask(self, path, body=None):
+        return wait_until(lambda: self.try_once(path, body), f"{path} is answered", timeout_s=60)
+
+    def try_once(self, path, body):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", body, 15) as reply:
+                answer = json.load(reply)
+        except (OSError, urllib.error.URLError):
+            answer = None
+        if answer and not self.said(answer).startswith(AGAIN):
+            return answer
+        self.port = next(self.ports)
+        return None
+
+    def push(self, topic, name, delay):
+        raise NotImplementedError
+
+    def fetch(self, topic):
+        """An id, or None."""
+        raise NotImplementedError
+
+    def finish(self, name):
+        """Was it done now? Else it had been, by a request whose answer was lost."""
+        raise NotImplementedError
+
+
+class Mykit(Client):
+    word = "mykit"
+
+    def said(self, answer):
+        return answer["message"] or ""
+
+    def push(self, topic, name, delay):
+        job = {"topic": topic, "id": name, "delay": delay * 1000}
+        answer = self.ask("/push", json.dumps(job).encode())
+        assert answer["data"] == name, answer
+
+    def fetch(self, topic):
+        job = self.ask("/get/topic?topic=" + topic)["data"]
+        return job and job["id"]
+
+    def finish(self, name):
+        answer = self.ask("/finish?jobId=" + name)
+        assert answer["success"] or answer["message"] == "Job不存在!", answer
+        return answer["success"]
+
+
+class GmqWeb(Client):
+    word = "gmq_web"
+
+    def said(self, answer):
+        return answer["msg"]
+
+    def push(self, topic, name, delay):
+        job = {"topic": topic, "id": name, "delay": delay, "TTR": 60}
+        answer = self.ask("/push", urllib.parse.urlencode({"data": json.dumps(job)}).encode())
+        assert answer["code"] == 0 or answer["msg"].endswith("has exist"), answer
+
+    def fetch(self, topic):
+        answer = self.ask("/pop?topic=" + topic)
+        return answer["data"] and answer["data"]["id"]
+
+    def finish(self, name):
+        answer = self.ask("/ack?jobId=" + name)
+        assert answer["code"] == 0 or answer["msg"].startswith("not_found"), answer
+        return answer["code"] == 0
+
+
+DIALECTS = (Mykit, GmqWeb)
+
+
+class Run:
+    """A producer and a consumer of one dialect."""
+
+    def __init__(self, dialect, ports):
+        self.topic = "jobs-of-" + dialect.word
+        self.producer, self.consumer = dialect(ports), dialect(ports)
+        self.names = [f"{dialect.word}-{number}" for number in range(JOBS)]
+        self.pushed = 0
+        self.finished = set()
+        self.held = None
+        self.wrong = []
+        self.threads = [threading.Thread(target=self.guarded, args=(each,), daemon=True)
+                        for each in (self.produce, self.consume)]
+
+    def guarded(self, work):
+        try:
+            work()
+        except BaseException as error:  # told by the main thread
+            self.wrong.append(error)
+
+    def produce(self):
+        for number, name in enumerate(self.names):
+            self.producer.push(self.topic, name, number % 3)
+            self.pushed += 1
+
+    def consume(self):
+        while len(self.finished) < JOBS and not self.wrong:
+            name = self.consumer.fetch(self.topic)
+            if name:
+                self.consumer.finish(name)
+                self.finished.add(name)
+
+    def check(self):
+        assert not self.wrong, self.wrong
+
+
+@pytest.fixture
+def cluster(tmp_path, request):
+    made = Cluster(tmp_path)
+    try:
+        made.start_servers()
+        for name in ("a", "b"):
+            ports = {each.word + "__listen": f"127.0.0.1:{free_port()}" for each in DIALECTS}
+            made.add(name, mykit__pop_wait="1s", **ports).launch()
+        made.wait_members("a", "b")
+        request.node.dueq_nodes = list(made.nodes.values())
+        yield made
+    finally:
+        made.destroy()
+
+
+def test_clients_get_through_a_killed_leader(cluster):
+    leader = cluster.wait_leader()
+
+    def ports(dialect):
+        return [int(cluster.nodes[name].settings[dialect.word + ".listen"].rpartition(":")[2])
+                for name in (leader, *cluster.others(leader))]
+
+    runs = [Run(dialect, ports(dialect)) for dialect in DIALECTS]
+    for run in runs:
+        run.producer.push(run.topic + "-held", run.topic + "-held", 0)
+        run.held = run.producer.fetch(run.topic + "-held")
+        assert run.held
+    wait_until(lambda: all(node.metrics()["dueq_deliveries_unconfirmed"] == 0
+                           for node in cluster.nodes.values()), "the store knows who has them")
+    for thread in [thread for run in runs for thread in run.threads]:
+        thread.start()
+    wait_until(lambda: all(run.pushed > KILLED_AT or run.wrong for run in runs), "work goes on")
+    cluster.nodes[leader].kill("all")
+    cluster.wait_leader(other_than=leader)
+    wait_until(lambda: all(len(run.finished) == JOBS or run.wrong for run in runs),
+               "all jobs are finished", timeout_s=120)
+    for run in runs:
+        run.check()
+        assert run.pushed == JOBS and run.finished == set(run.names)
+        assert run.producer.finish(run.held)
