@@ -4,6 +4,9 @@
 protocol/api/app.c has each path with its operation and the roles that it is for; openapi.yaml
 has them as operationId and x-roles, and doc/security.md in a row for each role. What has no role
 is for everybody, and is listed here, so that no path is forgotten.
+
+The page's rows of dialects, a row for each port with its paths by role, are held against the
+tables of protocol/PORT/.
 """
 import argparse
 import pathlib
@@ -16,6 +19,11 @@ FOR_EVERYBODY = {"/", "/v1", "/v1/", "/v1/openapi.yaml", "/health/live", "/healt
 ROUTE = re.compile(r'^    \{"([A-Z]+)", BYTES\("([^"]+)"\)(.*?)(?=^    \{"|^\};)',
                    re.MULTILINE | re.DOTALL)
 ROLES = re.compile(r'\.operation = "(\w+)", \.roles = ([A-Z_ |]+)')
+ANY_ROUTE = re.compile(r'^    \{(?:"[A-Z]+"|NULL), BYTES\("([^"]+)"\)(.*?)(?=^    \{|^\};)',
+                       re.MULTILINE | re.DOTALL)
+ANY_ROLES = re.compile(r"\.roles = ([A-Z_ |]+)")
+DIALECT_ROW = re.compile(r"^\| \[`(\w+)`\]\([^)]+\) \|(.*)\|$", re.MULTILINE)
+DIALECT_COLUMNS = ("produce", "consume", "inspect", "operate", "everybody")
 PAGE_ROW = re.compile(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
 
 
@@ -58,6 +66,31 @@ def page(root):
     return found
 
 
+def dialect_table(folder):
+    """{path: roles}, those of all its methods"""
+    found = {}
+    for source in sorted(folder.glob("*.c")):
+        for path, rest in ANY_ROUTE.findall(source.read_text("utf-8")):
+            roles = ANY_ROLES.search(rest)
+            found.setdefault(path, set()).update(
+                word.strip().removeprefix("ACCESS_").lower()
+                for word in (roles[1].split("|") if roles else ["no role"]))
+    return found
+
+
+def dialect_differences(root):
+    for port, cells in DIALECT_ROW.findall((root / "doc/security.md").read_text("utf-8")):
+        found = {}
+        for role, cell in zip(DIALECT_COLUMNS, cells.split("|")):
+            for path in re.findall(r"`([^`]+)`", cell):
+                found.setdefault(path, set()).add(role)
+        expected = dialect_table(root / "protocol" / port)
+        for path in sorted(expected.keys() | found.keys()):
+            if expected.get(path) != found.get(path):
+                yield (f"doc/security.md: {port}: {path} has {found.get(path, 'nothing')}, "
+                       f"in protocol/{port} {expected.get(path, 'nothing')}")
+
+
 def differences(where, expected, found):
     for key in sorted(expected.keys() | found.keys(), key=str):
         if expected.get(key) != found.get(key):
@@ -69,6 +102,7 @@ def complaints(root):
     expected = yield from table(root)
     yield from differences("openapi.yaml", expected, description(root))
     yield from differences("doc/security.md", dict(expected.values()), page(root))
+    yield from dialect_differences(root)
 
 
 def main():

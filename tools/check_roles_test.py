@@ -25,14 +25,25 @@ DESCRIPTION = '''paths:
       operationId: getTopic
       x-roles: [inspect, operate]
 '''
+DIALECT = '''static const struct route routes[] = {
+    {NULL, BYTES("/push"), push, .body = ROUTE_JOBS_BODY,
+        .operation = "push", .roles = ACCESS_PRODUCE},
+    {"GET", BYTES("/job"), get, .roles = ACCESS_PRODUCE | ACCESS_INSPECT},
+    {"GET", BYTES("/health"), tell_health, .roles = ACCESS_EVERYBODY},
+};
+'''
 PAGE = '''| `operate` | touches many | `purge`, `getTopic` |
 | `inspect` | looks | `getTopic` |
+
+| port | `produce` | `consume` | `inspect` | `operate` | for everybody |
+|---|---|---|---|---|---|
+| [`some`](some.md) | `/push`, `/job` | | `/job` | | `/health` |
 '''
 
 
-def found(table=TABLE, description=DESCRIPTION, page=PAGE):
+def found(table=TABLE, description=DESCRIPTION, page=PAGE, dialect=DIALECT):
     files = {"protocol/api/app.c": table, "protocol/api/openapi.yaml": description,
-             "doc/security.md": page}
+             "protocol/some/app.c": dialect, "doc/security.md": page}
     with tempfile.TemporaryDirectory() as root:
         for path, text in files.items():
             place = pathlib.Path(root, path)
@@ -55,7 +66,12 @@ class Roles(unittest.TestCase):
                 {"description": DESCRIPTION.replace("[operate]", "[produce]")},
                 {"description": DESCRIPTION.replace("      x-roles: [operate]\n", "")},
                 {"page": PAGE.replace("`purge`, ", "")},
-                {"page": PAGE.replace("`inspect` |", "`admin` |")}]:
+                {"page": PAGE.replace("`inspect` |", "`admin` |", 1)},
+                {"page": PAGE.replace("`/push`, ", "")},
+                {"page": PAGE.replace("| `/job` | | `/health`", "| | `/job` | `/health`")},
+                {"dialect": DIALECT.replace("ACCESS_PRODUCE}", "ACCESS_CONSUME}")},
+                {"dialect": DIALECT.replace(".roles = ACCESS_EVERYBODY", ".what = 1")},
+                {"dialect": DIALECT.replace('"/job"', '"/jobs"')}]:
             with self.subTest(planted):
                 self.assertNotEqual(found(**planted), [])
 
