@@ -17,7 +17,7 @@ static const struct route routes[] = {
         .query = {"delay", "ttl", "tries"},
         .operation = "publish", .roles = ACCESS_PRODUCE},
     {"PUT", BYTES("/api/{namespace}/{topic}/bulk"), lmstfy_publish_bulk,
-        .body = ROUTE_JOBS_BODY, .query = {"delay", "ttl", "tries"},
+        .body = ROUTE_JOBS_BODY, .what = LMSTFY_BULK, .query = {"delay", "ttl", "tries"},
         .operation = "publishBulk", .roles = ACCESS_PRODUCE},
     {"PUT", BYTES("/api/{namespace}/{topic}/job/{id}"), lmstfy_publish,
         .body = ROUTE_JOBS_BODY, .what = LMSTFY_REPLACES, .query = {"delay", "ttl", "tries"},

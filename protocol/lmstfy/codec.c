@@ -312,6 +312,67 @@ const char *lmstfy_read_consume(struct bytes ttr, struct bytes timeout, struct b
     return NULL;
 }
 
+/* ---- attributes ---- */
+
+#define ATTR_PREFIX "job-attr-"
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* What is behind the prefix; empty: it is another header. */
+static struct bytes attribute_in(struct bytes name)
+{
+    size_t prefix = sizeof(ATTR_PREFIX) - 1;
+
+    if (name.len <= prefix)
+        return BYTES("");
+    for (size_t i = 0; i < prefix; i++)
+        if (lower(name.at[i]) != ATTR_PREFIX[i])
+            return BYTES("");
+    return bytes_of(name.at + prefix, name.len - prefix);
+}
+
+const char *lmstfy_take_header(struct attributes *attributes, struct bytes name,
+                               struct bytes value)
+{
+    struct bytes given = attribute_in(name), before;
+    char room[LMSTFY_ATTR_NAME];
+
+    if (!given.len)
+        return NULL;
+    if (given.len > LMSTFY_ATTR_NAME)
+        return "the name of an attribute has more than 32 bytes";
+    if (value.len > LMSTFY_ATTR_VALUE)
+        return "the value of an attribute has more than 128 bytes";
+    for (size_t i = 0; i < given.len; i++)
+        room[i] = lower(given.at[i]);
+    given.at = room;
+    if (attributes_find(attributes_packed(attributes), given, &before))
+        return NULL;
+    if (attributes->count == LMSTFY_ATTRIBUTES || !attributes_add(attributes, given, value))
+        return "more than 16 attributes";
+    return NULL;
+}
+
+static void add_attributes(struct buf *to, struct bytes packed)
+{
+    struct attribute attribute;
+
+    if (!packed.len) {
+        buf_add_text(to, "null");
+        return;
+    }
+    buf_add_char(to, '{');
+    while (attributes_next(&packed, &attribute)) {
+        json_next(to);
+        json_put_text(to, "", attribute.name);
+        json_put_text(to, ":", attribute.value);
+    }
+    buf_add_char(to, '}');
+}
+
 /* ---- bulk ---- */
 
 const char *lmstfy_read_bulk(struct bytes body, struct bytes *out, unsigned *count)
@@ -381,7 +442,9 @@ void lmstfy_add_job(struct buf *to, const struct lmstfy_job *j)
     struct buf id = BUF_INIT;
 
     lmstfy_add_id(&id, j->job->id, j->buckets);
-    buf_add_text(to, "{\"attributes\":null,\"data\":");
+    buf_add_text(to, "{\"attributes\":");
+    add_attributes(to, j->job->extra.attributes);
+    buf_add_text(to, ",\"data\":");
     json_add_base64(to, j->job->body);
     json_put_number(to, ",\"elapsed_ms\":", elapsed_ms(j));
     json_put_text(to, ",\"job_id\":", buf_bytes(&id));

@@ -9,11 +9,15 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "node/store/attributes.h"
 #include "node/store/job.h"
 
-#define LMSTFY_BULK_MAX  64  /* jobs */
-#define LMSTFY_COUNT_MAX 100 /* of a consume */
-#define LMSTFY_BODY_MAX  (1u << 20)
+#define LMSTFY_BULK_MAX   64  /* jobs */
+#define LMSTFY_COUNT_MAX  100 /* of a consume */
+#define LMSTFY_BODY_MAX   (1u << 20)
+#define LMSTFY_ATTRIBUTES 16 /* of a job, */
+#define LMSTFY_ATTR_NAME  32 /* with so many bytes */
+#define LMSTFY_ATTR_VALUE 128
 
 /* ---- ids ----
  *
@@ -78,6 +82,20 @@ struct lmstfy_consume {
 
 const char *lmstfy_read_consume(struct bytes ttr, struct bytes timeout, struct bytes count,
                                 struct bytes freeze_tries, struct lmstfy_consume *out);
+
+/* ---- attributes ---- */
+
+/* A header "Job-Attr-NAME: value" is an attribute of the job, with its name in lower case; of
+ * two of a name the first one counts, other headers mean nothing. */
+const char *lmstfy_take_header(struct attributes *attributes, struct bytes name,
+                               struct bytes value);
+
+/* ---- attributes ---- */
+
+/* A header "Job-Attr-NAME: value" is an attribute of the job, with its name in lower case; of
+ * two of a name the first one counts, other headers mean nothing. */
+const char *lmstfy_take_header(struct attributes *attributes, struct bytes name,
+                               struct bytes value);
 
 /* ---- bulk ---- */
 

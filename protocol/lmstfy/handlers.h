@@ -26,14 +26,14 @@ void lmstfy_tell_job(struct exchange *x, struct buf *json, struct bytes topic,
 
 /* ---- jobs.c ---- */
 
-void lmstfy_publish(struct exchange *x); /* what: lmstfy_replaces, or not */
+void lmstfy_publish(struct exchange *x); /* what: is it one of these below? */
 void lmstfy_publish_bulk(struct exchange *x);
 void lmstfy_consume(struct exchange *x);
 void lmstfy_delete(struct exchange *x);
 void lmstfy_peek_job(struct exchange *x);
 void lmstfy_peek_queue(struct exchange *x);
 
-enum { LMSTFY_REPLACES = 1 };
+enum { LMSTFY_REPLACES = 1, LMSTFY_BULK };
 
 /* ---- queues.c ---- */
 

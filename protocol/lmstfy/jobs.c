@@ -172,121 +172,149 @@ static const char *read_options(struct exchange *x, struct op *op)
     return options.delay_ms > QUEUE_DELAY_MAX_MS ? "invalid delay" : NULL;
 }
 
-/* Everything of a push but its body. False: it was answered. */
-static bool prepare(struct exchange *x, struct op *op)
+static const char *read_attributes(const struct exchange *x, struct attributes *attributes)
 {
-    const char *why;
+    struct bytes rest = x->head.fields, name, value;
+    const char *why = NULL;
 
-    if (!lmstfy_take_path(x))
-        return false;
-    why = read_options(x, op);
-    if (why)
-        lmstfy_refuse(x, why);
-    return !why;
+    *attributes = (struct attributes){0};
+    while (!why && head_next_field(&rest, &name, &value))
+        why = lmstfy_take_header(attributes, name, value);
+    return why;
 }
 
-/* The new job is there before the old one goes: none is lost between the two. */
-static void on_pushed(struct op *op)
-{
-    struct exchange *x = http_call_of(op)->x;
-
-    if (op->status)
-        exchange_reply_status_error(x, op->status);
-    else if (x->route->what == LMSTFY_REPLACES)
-        delete_job(x, op->out.push.id);
-    else
-        reply_published(x, op->out.push.id);
-}
-
-void lmstfy_publish(struct exchange *x)
-{
-    struct op op;
-
-    if (!prepare(x, &op))
-        return;
-    op.in.push.body = x->body;
-    http_submit(x, &op, on_pushed, NULL);
-}
-
-/* ---- bulk ---- */
-
-struct bulk_job {
-    struct op op;
-    struct bulk *of;
-    size_t id_len;
-    char id[NUMBER_MAX];
-};
-
-struct bulk {
+/* Pushes of one request: one, or those of a bulk. */
+struct pushing {
     struct exchange *x;
     unsigned count, in_flight, published;
     enum status failure; /* of the first one that failed; OK: none has */
-    struct bulk_job jobs[];
+    struct attributes attributes;
+    struct pushing_job {
+        struct op op;
+        struct pushing *of;
+        size_t id_len;
+        char id[NUMBER_MAX];
+    } jobs[];
 };
 
-static void finish_bulk(struct bulk *b)
+static struct bytes id_of(const struct pushing_job *job)
 {
-    enum http_error error;
-    struct buf json = BUF_INIT;
-
-    if (b->failure) {
-        error = http_error_of(b->failure);
-        b->x->count = b->published;
-        exchange_reply_error_text(b->x, error, "%u of %u jobs are published; of the others: %s",
-                                  b->published, b->count, http_error_row(error)->text);
-        return;
-    }
-    buf_add_text(&json, "{\"job_ids\":[");
-    for (unsigned i = 0; i < b->count; i++) {
-        json_next(&json);
-        put_id(b->x, &json, "", bytes_of(b->jobs[i].id, b->jobs[i].id_len));
-    }
-    buf_add_text(&json, "],\"msg\":\"published\"}");
-    exchange_reply_buf(b->x, 201, &json);
+    return bytes_of(job->id, job->id_len);
 }
 
-static void on_bulk_pushed(struct op *op)
+static bool is_bulk(const struct exchange *x)
 {
-    struct bulk_job *job = CONTAINER_OF(op, struct bulk_job, op);
-    struct bulk *b = job->of;
+    return x->route->what == LMSTFY_BULK;
+}
+
+static void reply_failed(const struct pushing *p)
+{
+    enum http_error error = http_error_of(p->failure);
+
+    p->x->count = p->published;
+    if (is_bulk(p->x))
+        exchange_reply_error_text(p->x, error, "%u of %u jobs are published; of the others: %s",
+                                  p->published, p->count, http_error_row(error)->text);
+    else
+        exchange_reply_error(p->x, error);
+}
+
+static void reply_all_published(const struct pushing *p)
+{
+    struct buf json = BUF_INIT;
+
+    buf_add_text(&json, "{\"job_ids\":[");
+    for (unsigned i = 0; i < p->count; i++) {
+        json_next(&json);
+        put_id(p->x, &json, "", id_of(&p->jobs[i]));
+    }
+    buf_add_text(&json, "],\"msg\":\"published\"}");
+    exchange_reply_buf(p->x, 201, &json);
+}
+
+/* What takes another's place is there before that one goes: none is lost between the two. */
+static void finish(const struct pushing *p)
+{
+    if (p->failure)
+        reply_failed(p);
+    else if (is_bulk(p->x))
+        reply_all_published(p);
+    else if (p->x->route->what == LMSTFY_REPLACES)
+        delete_job(p->x, id_of(&p->jobs[0]));
+    else
+        reply_published(p->x, id_of(&p->jobs[0]));
+}
+
+static void on_pushed(struct op *op)
+{
+    struct pushing_job *job = CONTAINER_OF(op, struct pushing_job, op);
+    struct pushing *p = job->of;
 
     if (op->status == STATUS_OK) {
         job->id_len = op->out.push.id.len;
         memcpy(job->id, op->out.push.id.at, job->id_len);
-        b->published++;
-    } else if (!b->failure) {
-        b->failure = op->status;
+        p->published++;
+    } else if (!p->failure) {
+        p->failure = op->status;
     }
-    if (--b->in_flight == 0)
-        finish_bulk(b);
+    if (--p->in_flight == 0)
+        finish(p);
 }
 
-/* A client that has ended its side and still reads is told how many were pushed. */
-static void abandon_bulk(struct exchange *x)
+/* A client that has ended its side and still reads is told what was pushed. */
+static void abandon(struct exchange *x)
 {
-    struct bulk *b = x->handler;
+    struct pushing *p = x->handler;
 
-    for (unsigned i = 0; i < b->count && !exchange_is_stopping(x); i++)
-        queue_abandon(exchange_queue(x), &b->jobs[i].op);
+    for (unsigned i = 0; i < p->count && !exchange_is_stopping(x); i++)
+        queue_abandon(exchange_queue(x), &p->jobs[i].op);
 }
 
 /* In one turn: the store gets them together. */
-static void push_all(struct exchange *x, const struct op *like, const struct bytes *bodies,
+static void push_all(struct exchange *x, const struct op *like,
+                     const struct attributes *attributes, const struct bytes *bodies,
                      unsigned count)
 {
-    struct bulk *b = exchange_keep(x, sizeof(*b) + count * sizeof(b->jobs[0]));
+    struct pushing *p = exchange_keep(x, sizeof(*p) + count * sizeof(p->jobs[0]));
 
-    *b = (struct bulk){.x = x, .count = count, .in_flight = count};
-    x->on_cancel_wait = abandon_bulk;
+    *p =
+        (struct pushing){.x = x, .count = count, .in_flight = count, .attributes = *attributes};
+    x->on_cancel_wait = abandon;
     for (unsigned i = 0; i < count; i++) {
-        b->jobs[i].of = b;
-        b->jobs[i].op = *like;
-        b->jobs[i].op.client = exchange_client(x);
-        b->jobs[i].op.on_done = on_bulk_pushed;
-        b->jobs[i].op.in.push.body = bodies[i];
+        struct op *op = &p->jobs[i].op;
+
+        p->jobs[i].of = p;
+        *op = *like;
+        op->client = exchange_client(x);
+        op->on_done = on_pushed;
+        op->is_alone = count == 1;
+        op->in.push.body = bodies[i];
+        op->in.push.attributes = attributes_packed(&p->attributes);
     }
     for (unsigned i = 0; i < count; i++)
-        queue_submit(exchange_queue(x), &b->jobs[i].op);
+        queue_submit(exchange_queue(x), &p->jobs[i].op);
+}
+
+/* Pushes these bodies, with the options and the attributes of the request. */
+static void push(struct exchange *x, const struct bytes *bodies, unsigned count)
+{
+    struct attributes attributes;
+    const char *why;
+    struct op op;
+
+    why = read_options(x, &op);
+    if (!why)
+        why = read_attributes(x, &attributes);
+    if (why)
+        lmstfy_refuse(x, why);
+    else
+        push_all(x, &op, &attributes, bodies, count);
+}
+
+void lmstfy_publish(struct exchange *x)
+{
+    if (lmstfy_take_path(x))
+        push(x, &x->body, 1);
 }
 
 static bool is_any_too_large(const struct bytes *bodies, unsigned count)
@@ -302,9 +330,8 @@ void lmstfy_publish_bulk(struct exchange *x)
     struct bytes bodies[LMSTFY_BULK_MAX];
     unsigned count;
     const char *why;
-    struct op op;
 
-    if (!prepare(x, &op))
+    if (!lmstfy_take_path(x))
         return;
     why = lmstfy_read_bulk(x->body, bodies, &count);
     if (why)
@@ -312,7 +339,7 @@ void lmstfy_publish_bulk(struct exchange *x)
     else if (is_any_too_large(bodies, count))
         exchange_reply_error(x, HTTP_ERROR_JOB_TOO_LARGE);
     else
-        push_all(x, &op, bodies, count);
+        push(x, bodies, count);
 }
 
 /* ---- consume ---- */

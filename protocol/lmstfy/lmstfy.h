@@ -27,6 +27,6 @@
 
 #include "protocol/http/http.h"
 
-extern const struct http_app lmstfy_app;
+extern const struct http_app lmstfy_app; /* for http_new(), without an argument */
 
 #endif

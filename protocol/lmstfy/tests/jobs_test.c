@@ -104,6 +104,25 @@ static void a_job_that_is_too_large_is_told(void **state)
     free(body);
 }
 
+static void attributes_come_back_with_the_job(void **state)
+{
+    static const char headers[] = "Job-Attr-Trace-ID: 4f\r\njob-attr-Tenant: acme \r\n";
+    static const char expected[] =
+        "{\"attributes\":{\"trace-id\":\"4f\",\"tenant\":\"acme\"},\"data\":\"MQ==\"";
+    struct fixture *f = *state;
+
+    assert_starts(request_with(f, "PUT /api/ns/q", headers, "1"), "HTTP/1.1 201 ");
+    assert_starts(request_with(f, "PUT /api/ns/b/bulk", headers, "[1,2]"), "HTTP/1.1 201 ");
+    assert_has(request(f, "GET /api/ns/q/peek", NULL), expected);
+    assert_has(request(f, "GET /api/ns/q", NULL), expected);
+    assert_has(request(f, "GET /api/ns/b", NULL), expected);
+    assert_reply(request_with(f, "PUT /api/ns/q",
+                              "Job-Attr-abcdefghijklmnopqrstuvwxyz0123456:"
+                              "\r\n",
+                              "1"),
+                 400, "{\"error\":\"the name of an attribute has more than 32 bytes\"}");
+}
+
 /* ---- bulk ---- */
 
 static void a_bulk_is_stored_as_its_raw_json(void **state)
@@ -618,6 +637,7 @@ int main(void)
         TEST(names_that_are_too_long_are_told),
         TEST(unknown_options_mean_nothing_and_escapes_are_resolved),
         TEST(a_job_that_is_too_large_is_told),
+        TEST(attributes_come_back_with_the_job),
         TEST(a_bulk_is_stored_as_its_raw_json),
         TEST(what_is_wrong_with_a_bulk_is_told),
         TEST(a_bulk_that_fails_says_how_many_are_there),

@@ -51,6 +51,14 @@ static void try_options(struct bytes one, struct bytes two, struct bytes three)
     }
 }
 
+static void try_attribute(struct bytes name, struct bytes value)
+{
+    struct attributes attributes = {0};
+
+    if (!lmstfy_take_header(&attributes, name, value))
+        assert(attributes_are_valid(attributes_packed(&attributes)));
+}
+
 static void try_names(struct bytes space, struct bytes queue)
 {
     struct buf topic = BUF_INIT;
@@ -81,7 +89,8 @@ static void try_bulk(struct bytes body)
 
 static void try_reply(struct bytes one, struct bytes two, struct bytes three)
 {
-    struct job job = {.id = one, .body = two, .tries = (unsigned)three.len};
+    struct job job = {
+        .id = one, .body = two, .tries = (unsigned)three.len, .extra.attributes = one};
     struct buf out = BUF_INIT;
 
     lmstfy_add_job(&out, &(struct lmstfy_job){.topic = three, .job = &job, .buckets = 16});
@@ -106,6 +115,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     try_id(one, 1 + (unsigned)two.len);
     try_options(one, two, three);
     try_names(one, two);
+    try_attribute(one, two);
     try_reply(one, two, three);
     free(copy);
     return 0;

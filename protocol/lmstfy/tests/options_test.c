@@ -1,6 +1,9 @@
 /* Options of a publish and a consume, and bulk bodies. */
 #include "base/tests/unit.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "node/queue/queue.h"
 #include "protocol/lmstfy/codec.h"
 
@@ -124,6 +127,64 @@ static void a_consume_that_is_wrong_is_told_in_the_originals_words(void **state)
                         "freeze_tries is not supported: publish with more tries");
 }
 
+/* ---- attributes ---- */
+
+static const char *take(struct attributes *attributes, const char *name, const char *value)
+{
+    return lmstfy_take_header(attributes, bytes_of_text(name), bytes_of_text(value));
+}
+
+static void assert_attribute(const struct attributes *attributes, const char *name,
+                             const char *value)
+{
+    struct bytes found;
+
+    assert_true(attributes_find(attributes_packed(attributes), bytes_of_text(name), &found));
+    assert_true(bytes_equal(found, bytes_of_text(value)));
+}
+
+static void headers_are_attributes_with_names_in_lower_case(void **state)
+{
+    struct attributes attributes = {0};
+
+    (void)state;
+    assert_null(take(&attributes, "Job-Attr-Trace-Id", "Ab"));
+    assert_null(take(&attributes, "jOB-aTTR-x", ""));
+    assert_null(take(&attributes, "Job-Attr-X", "second"));
+    assert_null(take(&attributes, "Job-Attr-", "none"));
+    assert_null(take(&attributes, "Job-Attribute", "none"));
+    assert_null(take(&attributes, "Host", "h"));
+    assert_int_equal(attributes.count, 2);
+    assert_attribute(&attributes, "trace-id", "Ab");
+    assert_attribute(&attributes, "x", "");
+}
+
+static void attributes_have_limits(void **state)
+{
+    struct attributes attributes = {0};
+    char name[64], value[160];
+
+    (void)state;
+    memset(value, 'v', sizeof(value));
+    value[128] = '\0';
+    snprintf(name, sizeof(name), "Job-Attr-%.32s", value);
+    assert_null(take(&attributes, name, value));
+    snprintf(name, sizeof(name), "Job-Attr-%.33s", value);
+    assert_string_equal(take(&attributes, name, ""),
+                        "the name of an attribute has more than 32 bytes");
+    value[128] = 'v';
+    value[129] = '\0';
+    assert_string_equal(take(&attributes, "Job-Attr-y", value),
+                        "the value of an attribute has more than 128 bytes");
+    for (unsigned i = 1; i < 16; i++) {
+        snprintf(name, sizeof(name), "Job-Attr-%u", i);
+        assert_null(take(&attributes, name, "x"));
+    }
+    assert_string_equal(take(&attributes, "Job-Attr-y", ""), "more than 16 attributes");
+    assert_null(take(&attributes, "Job-Attr-3", "again"));
+    assert_int_equal(attributes.count, 16);
+}
+
 /* ---- bulk ---- */
 
 static struct bytes jobs[LMSTFY_BULK_MAX];
@@ -181,6 +242,8 @@ int main(void)
         cmocka_unit_test(a_consume_has_defaults_and_says_seconds),
         cmocka_unit_test(a_ttr_is_at_least_a_second_and_at_most_a_week),
         cmocka_unit_test(a_consume_that_is_wrong_is_told_in_the_originals_words),
+        cmocka_unit_test(headers_are_attributes_with_names_in_lower_case),
+        cmocka_unit_test(attributes_have_limits),
         cmocka_unit_test(each_job_of_a_bulk_is_its_raw_json),
         cmocka_unit_test(a_bulk_that_is_wrong_is_told_in_the_originals_words),
     };

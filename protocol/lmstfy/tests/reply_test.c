@@ -70,6 +70,21 @@ static void a_numbered_job_is_as_old_as_its_number(void **state)
                "\"namespace\":\"ns\",\"queue\":\"q\",\"remain_tries\":65535,\"ttl\":1}");
 }
 
+static void attributes_are_an_object(void **state)
+{
+    struct attributes attributes = {0};
+    struct job job = a_job();
+
+    (void)state;
+    assert_true(attributes_add(&attributes, BYTES("a\""), BYTES("1")));
+    assert_true(attributes_add(&attributes, BYTES("b"), BYTES("")));
+    job.extra.attributes = attributes_packed(&attributes);
+    assert_job(&job, false,
+               "{\"attributes\":{\"a\\\"\":\"1\",\"b\":\"\"},\"data\":\"aP8=\","
+               "\"elapsed_ms\":250,\"job_id\":\"order-17\",\"namespace\":\"ns\","
+               "\"queue\":\"q\",\"remain_tries\":3,\"ttl\":0}");
+}
+
 static void seconds_are_rounded_and_0_is_for_ever(void **state)
 {
     static const struct {
@@ -113,6 +128,7 @@ int main(void)
         cmocka_unit_test(a_job_that_is_handed_out_has_had_this_try),
         cmocka_unit_test(a_job_that_is_looked_at_has_no_message),
         cmocka_unit_test(a_numbered_job_is_as_old_as_its_number),
+        cmocka_unit_test(attributes_are_an_object),
         cmocka_unit_test(seconds_are_rounded_and_0_is_for_ever),
         cmocka_unit_test(errors_and_sizes),
     };
