@@ -23,7 +23,7 @@ ENGINE = ["node/queue/queue.h", "node/store/op.h", "node/store/job.h", "node/sto
 
 # What a dialect over HTTP knows of the server; server.h is the server's own.
 HTTP = ["protocol/http/http.h", "protocol/http/exchange.h", "protocol/http/errors.h",
-        "protocol/http/message.h", "protocol/http/jobs.h"]
+        "protocol/http/message.h", "protocol/http/jobs.h", "protocol/http/identities.h"]
 
 # Ports, by those who let their clients go.
 CLIENTS = ["protocol/conn/floating.h", "protocol/conn/port.h", "protocol/api/report.h"]

@@ -5,12 +5,11 @@
  * The list is read from Redis each time, so that it has what was changed a moment ago at
  * another node.
  */
-#include "node/queue/queue.h"
-#include "protocol/access/registry.h"
 #include "protocol/access/role.h"
 #include "protocol/api/api.h"
 #include "protocol/api/call.h"
 #include "protocol/api/handlers.h"
+#include "protocol/http/identities.h"
 #include "protocol/json/write.h"
 
 /* ---- an identity ---- */
@@ -63,25 +62,10 @@ void access_get(struct exchange *x)
 
 /* ---- the list ---- */
 
-/* False: it was answered. */
-static bool is_for_all_topics(struct exchange *x)
-{
-    if (!x->who || identity_has_all_topics(x->who))
-        return true;
-    exchange_reply_error_text(x, HTTP_ERROR_FORBIDDEN,
-                              "who has topics of its own may not see or change identities: "
-                              "%.*s has some",
-                              BYTES_ARG(x->who->name));
-    return false;
-}
-
 /* Of a line that cannot be read nothing but itself: nobody acts by it. */
 static void add_row(struct buf *json, const struct identity_row *row)
 {
-    const char *why;
-    struct identity *identity = copy_is_good(row->name, row->line, row->version)
-                                    ? identity_parse(row->line, &why)
-                                    : NULL;
+    struct identity *identity = http_identity_of(row);
 
     json_next(json);
     json_put_text(json, "{\"name\":", row->name);
@@ -114,92 +98,38 @@ static void on_read(struct op *op)
 
 void api_list_identities(struct exchange *x)
 {
-    struct op op = {.verb = OP_IDENTITIES, .in.identities.known = BYTES("")};
-    const char *why = registry_why_not(api_of(x)->registry);
-
-    if (!is_for_all_topics(x))
-        return;
-    if (why)
-        exchange_reply_error_text(x, HTTP_ERROR_WRONG_STATE, "%s", why);
-    else
-        api_call(x, &op, on_read);
+    if (http_is_for_all_topics(x))
+        http_read_identities(x, api_of(x)->registry, on_read);
 }
 
 /* ---- a change ---- */
 
-struct changing {
-    struct exchange *x;
-    struct op op;
-    struct registry_change change;
-};
-
-/* How the errors of other operations read does not fit here. */
-static void reply_failure(struct exchange *x, const struct op *op, const char *why)
+static void on_changed(struct http_change *change)
 {
-    static const struct {
-        enum status status;
-        const char *text;
-    } texts[] = {
-        {STATUS_DUPLICATE, "another identity has this token, or this name of a certificate"},
-        {STATUS_WRONG_STATE,
-         "the identity is not of this version: somebody else has changed it; "
-         "read it again"},
-    };
-
-    for (size_t i = 0; !why && i < sizeof(texts) / sizeof(*texts); i++)
-        if (texts[i].status == op->status)
-            why = texts[i].text;
-    if (why)
-        exchange_reply_error_text(x, http_error_of(op->status), "%s", why);
-    else
-        api_reply_failure(x, op);
-}
-
-static void on_changed(struct op *op)
-{
-    struct changing *changing = CONTAINER_OF(op, struct changing, op);
-    struct exchange *x = changing->x;
+    const struct op *op = &change->op;
     struct buf json = BUF_INIT;
 
-    if (op->status == STATUS_OK)
-        registry_note(api_of(x)->registry, op);
-    registry_change_fini(&changing->change);
-    if (op->status != STATUS_OK) {
-        reply_failure(x, op, NULL);
+    if (change->why) {
+        exchange_reply_error_text(change->x, http_error_of(op->status), "%s", change->why);
+        return;
+    }
+    if (op->status) {
+        api_reply_failure(change->x, op);
         return;
     }
     json_put_text(&json, "{\"name\":", op->id);
     json_put_number(&json, ",\"version\":", op->out.identify.version);
     buf_add_char(&json, '}');
-    exchange_reply_buf(x, 200, &json);
-}
-
-static void on_cancel_wait(struct exchange *x)
-{
-    struct changing *changing = x->handler;
-
-    if (!exchange_is_stopping(x))
-        queue_abandon(api_of(x)->queue, &changing->op);
+    exchange_reply_buf(change->x, 200, &json);
 }
 
 /* `line`: "" revokes. */
 static void change(struct exchange *x, struct bytes line, int64_t expected)
 {
-    struct changing *changing = exchange_keep(x, sizeof(*changing));
-    struct buf why = BUF_INIT;
-
-    *changing = (struct changing){.x = x, .op.client = exchange_client(x)};
-    changing->op.on_done = on_changed;
-    changing->op.status = registry_prepare(api_of(x)->registry, x->id, line, expected,
-                                           &changing->change, &changing->op, &why);
-    if (changing->op.status == STATUS_OK) {
-        x->on_cancel_wait = on_cancel_wait;
-        queue_submit(api_of(x)->queue, &changing->op);
-    } else {
-        registry_change_fini(&changing->change);
-        reply_failure(x, &changing->op, buf_text(&why));
-    }
-    buf_fini(&why);
+    http_change_identity(
+        x, api_of(x)->registry,
+        &(struct http_change){
+            .name = x->id, .line = line, .expected = expected, .on_done = on_changed});
 }
 
 void api_put_identity(struct exchange *x)
@@ -212,7 +142,7 @@ void api_put_identity(struct exchange *x)
     struct bytes object;
     struct api_why why;
 
-    if (!is_for_all_topics(x) || !api_read_body(x, &object) ||
+    if (!http_is_for_all_topics(x) || !api_read_body(x, &object) ||
         !api_passes(x, object_read(object, "", rules, 2, members, &why), &why))
         return;
     if (members[0].text.len)
@@ -225,7 +155,7 @@ void api_delete_identity(struct exchange *x)
 {
     int64_t expected;
 
-    if (is_for_all_topics(x) && api_expect_nothing(x) &&
+    if (http_is_for_all_topics(x) && api_expect_nothing(x) &&
         exchange_query_int(x, "version", 0, OP_IDENTITY_VERSION_MAX, -1, &expected))
         change(x, BYTES(""), expected);
 }

@@ -8,6 +8,7 @@
  *   exchange.c  one request and its reply, as handlers see it; from a path to its handler, by
  *               the app's table
  *   jobs.c      what handlers ask of the engine: an operation, a pop
+ *   identities.c  the same of the identities in Redis
  *   admit.c     whom a request acts as, and whether that one may
  *   asked.c     what was asked for, for the audit log
  *   errors.c    every error, as the wire says it
