@@ -36,6 +36,8 @@ const char *const log_modules[] = {
     "ha",           /* who leads */
     "http",         /* the HTTP port */
     "libevent",     /* what the library says */
+    "lmstfy",       /* the lmstfy port, */
+    "lmstfy_admin", /* and the one for its operators */
     "log",          /* the log itself */
     "loop",         /* that the process stood still */
     "mykit",        /* the mykit port */

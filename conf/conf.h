@@ -49,6 +49,8 @@
     X(BEANSTALKD, "beanstalkd", "", "where beanstalkd's clients connect, such as 127.0.0.1:11300", ) \
     X(HTTP, "http", "127.0.0.1:8000", "where the HTTP API, health and metrics are", HTTP_KEYS) \
     X(ADMIN, "admin", "", "where operators and monitors ask, as at http.listen", ADMIN_KEYS)   \
+    X(LMSTFY, "lmstfy", "", "where lmstfy's producers and consumers connect", )                \
+    X(LMSTFY_ADMIN, "lmstfy_admin", "", "where lmstfy's operators make and revoke tokens", )   \
     X(MYKIT, "mykit", "", "where clients of mykit-delay connect", MYKIT_KEYS)                  \
     X(GMQ_WEB, "gmq_web", "", "where gmq's web monitor and its HTTP clients ask", )            \
     X(OUQIANG, "ouqiang", "", "where clients of ouqiang/delay-queue connect", )                \
@@ -62,10 +64,10 @@ enum conf_port {
         CONF_PORTS
 };
 
-/* Clients connect there, at the virtual address, too. The other one is for operators. */
+/* Clients connect there, at the virtual address, too. The others are for operators. */
 static inline bool conf_port_is_for_clients(enum conf_port port)
 {
-    return port != PORT_ADMIN;
+    return port != PORT_ADMIN && port != PORT_LMSTFY_ADMIN;
 }
 
 /* "gmq"; and "gmq.listen". */

@@ -11,12 +11,14 @@
 #include "protocol/access/access.h"
 #include "protocol/access/role.h"
 #include "protocol/api/api.h"
+#include "protocol/api/handlers.h"
 #include "protocol/beanstalkd/beanstalkd.h"
 #include "protocol/conn/port.h"
 #include "protocol/delaytask/delaytask.h"
 #include "protocol/gmq/gmq.h"
 #include "protocol/gmq_web/gmq_web.h"
 #include "protocol/http/http.h"
+#include "protocol/lmstfy/lmstfy.h"
 #include "protocol/mykit/mykit.h"
 #include "protocol/ouqiang/ouqiang.h"
 
@@ -373,6 +375,15 @@ static const char *why_not_ready(void *arg)
     return node->why_not_ready ? node->why_not_ready(node->arg) : NULL;
 }
 
+static void *lmstfy_arg(const struct wiring_ports *from)
+{
+    static struct lmstfy lmstfy;
+
+    lmstfy = (struct lmstfy){
+        .registry = from->api->registry, .metrics = metrics_get, .metrics_arg = from->api};
+    return &lmstfy;
+}
+
 static void *mykit_arg(const struct wiring_ports *from)
 {
     static struct mykit_options options;
@@ -409,6 +420,10 @@ static const struct {
     [WIRING_SOCKET] = {.app = &api_socket_app,
                        .options_of = socket_options_of,
                        .arg_of = api_arg},
+    [PORT_LMSTFY] = {.app = &lmstfy_app},
+    [PORT_LMSTFY_ADMIN] = {.app = &lmstfy_admin_app,
+                           .options_of = admin_options_of,
+                           .arg_of = lmstfy_arg},
     [PORT_MYKIT] = {.app = &mykit_app, .arg_of = mykit_arg, .goes_by_ids = true},
     [PORT_GMQ_WEB] = {.app = &gmq_web_app},
     [PORT_OUQIANG] = {.app = &ouqiang_app, .goes_by_ids = true},

@@ -81,18 +81,32 @@ static struct bytes given_token(const struct head *head, char room[HTTP_TOKEN_MA
 
 bool lmstfy_is_our_pool(struct bytes token)
 {
-    struct bytes pool = bytes_cut(&token, ':');
+    struct bytes pool =
+        token.len && memchr(token.at, ':', token.len) ? bytes_cut(&token, ':') : BYTES("");
 
-    return !token.len || !pool.len || bytes_equal(pool, BYTES("default"));
+    return !pool.len || bytes_equal(pool, BYTES("default"));
+}
+
+struct bytes lmstfy_token_behind_pool(struct bytes token)
+{
+    const char *colon = token.len ? memchr(token.at, ':', token.len) : NULL;
+
+    return colon ? bytes_of(colon + 1, (size_t)(token.at + token.len - colon - 1)) : token;
 }
 
 static struct bytes token_of(const struct head *head, char room[HTTP_TOKEN_MAX])
 {
-    struct bytes token = given_token(head, room), whole = token;
+    struct bytes token = lmstfy_token_behind_pool(given_token(head, room));
 
-    (void)bytes_cut(&token, ':');
-    if (!memchr(whole.len ? whole.at : "", ':', whole.len))
-        token = whole;
+    return token.len ? token : bytes_of(NULL, 0);
+}
+
+/* The query's `token` is the one to be made. */
+static struct bytes token_of_operator(const struct head *head, char room[HTTP_TOKEN_MAX])
+{
+    struct bytes token = lmstfy_token_behind_pool(head_field(head, "X-Token"));
+
+    (void)room;
     return token.len ? token : bytes_of(NULL, 0);
 }
 
@@ -115,7 +129,7 @@ static bool has_token(const struct exchange *x)
 /* The identity has a role that is enough: it is the namespace that is not for it. */
 static bool is_of_another_namespace(const struct exchange *x)
 {
-    return x->who && x->route && exchange_may(x, x->route->roles);
+    return x->who && x->topic.len && x->route && exchange_may(x, x->route->roles);
 }
 
 static void add_limited(struct buf *out, const struct exchange *x)
@@ -177,6 +191,52 @@ const struct http_app lmstfy_app = {
     .guards_reads = true,
     .joint = '/',
     .token_of = token_of,
+};
+
+/* ---- the admin port ---- */
+
+/* clang-format off */
+static const struct route admin_routes[] = {
+    {"POST", BYTES("/token/{namespace}"), lmstfy_make_token, .body = ROUTE_SMALL_BODY,
+        .query = {"description", "token", "pool"},
+        .operation = "makeToken", .roles = ACCESS_ADMIN},
+    {"GET", BYTES("/token/{namespace}"), lmstfy_list_tokens, .body = ROUTE_NO_BODY,
+        .operation = "listTokens", .roles = ACCESS_ADMIN},
+    {"DELETE", BYTES("/token/{namespace}/{id}"), lmstfy_revoke_token, .body = ROUTE_NO_BODY,
+        .operation = "revokeToken", .roles = ACCESS_ADMIN},
+    {"POST", BYTES("/token/{namespace}/{id}/limit"), lmstfy_set_limit,
+        .body = ROUTE_SMALL_BODY,
+        .operation = "addLimit", .roles = ACCESS_ADMIN},
+    {"PUT", BYTES("/token/{namespace}/{id}/limit"), lmstfy_set_limit,
+        .body = ROUTE_SMALL_BODY,
+        .operation = "setLimit", .roles = ACCESS_ADMIN},
+    {"GET", BYTES("/token/{namespace}/{id}/limit"), lmstfy_get_limit, .body = ROUTE_NO_BODY,
+        .operation = "getLimit", .roles = ACCESS_ADMIN},
+    {"DELETE", BYTES("/token/{namespace}/{id}/limit"), lmstfy_drop_limit,
+        .body = ROUTE_NO_BODY,
+        .operation = "dropLimit", .roles = ACCESS_ADMIN},
+    {"GET", BYTES("/limits"), lmstfy_list_limits, .body = ROUTE_NO_BODY,
+        .operation = "listLimits", .roles = ACCESS_ADMIN},
+    {"GET", BYTES("/info"), lmstfy_info, .body = ROUTE_NO_BODY,
+        .operation = "info", .roles = ACCESS_INSPECT},
+    {"GET", BYTES("/version"), lmstfy_version, .body = ROUTE_NO_BODY,
+        .operation = "version", .roles = ACCESS_INSPECT},
+    {"GET", BYTES("/pools"), lmstfy_pools, .body = ROUTE_NO_BODY,
+        .operation = "pools", .roles = ACCESS_INSPECT},
+    {"GET", BYTES("/metrics"), lmstfy_metrics, .is_for_monitors = true,
+        .operation = "metrics", .roles = ACCESS_INSPECT},
+};
+/* clang-format on */
+
+const struct http_app lmstfy_admin_app = {
+    .name = "lmstfy_admin",
+    .routes = admin_routes,
+    .route_count = sizeof(admin_routes) / sizeof(*admin_routes),
+    .write_error = write_error,
+    .ignores_unknown_query = true,
+    .guards_reads = true,
+    .joint = '/',
+    .token_of = token_of_operator,
 };
 
 /* ---- what handlers have in common ---- */

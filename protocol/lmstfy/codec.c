@@ -312,6 +312,43 @@ const char *lmstfy_read_consume(struct bytes ttr, struct bytes timeout, struct b
     return NULL;
 }
 
+#define LIMIT_MAX 1000000000
+#define RATE_MAX  1000000 /* of an identity */
+
+/* A member of the object, at most LIMIT_MAX; 0: it is not there. */
+static bool read_member(struct bytes object, struct bytes wanted, int64_t *out)
+{
+    struct json_walk walk = json_walk_into(object);
+    struct bytes name, value;
+
+    *out = 0;
+    while (json_walk_member(&walk, &name, &value))
+        if (bytes_equal(name, wanted) && !lmstfy_read_number(value, LIMIT_MAX, 0, out))
+            return false;
+    return true;
+}
+
+const char *lmstfy_read_limit(struct bytes body, unsigned *rate)
+{
+    int64_t read, write, interval;
+
+    if (json_check(body) || !read_member(body, BYTES("\"read\""), &read) ||
+        !read_member(body, BYTES("\"write\""), &write) ||
+        !read_member(body, BYTES("\"interval\""), &interval))
+        return "a limit is {\"read\": number, \"write\": number, \"interval\": seconds}";
+    if (read == 0 && write == 0)
+        return "read and write are 0";
+    if (interval == 0)
+        return "interval should be > 0";
+    if (read != write || 2 * read % interval)
+        return "a token has one rate here, for reads and writes together: they must be the "
+               "same, and twice that a multiple of the interval";
+    if (2 * read / interval > RATE_MAX)
+        return "more than 1000000 requests a second";
+    *rate = (unsigned)(2 * read / interval);
+    return NULL;
+}
+
 /* ---- attributes ---- */
 
 #define ATTR_PREFIX "job-attr-"

@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "node/store/attributes.h"
 #include "node/store/job.h"
 
 #define LMSTFY_BULK_MAX   64  /* jobs */
@@ -83,12 +82,9 @@ struct lmstfy_consume {
 const char *lmstfy_read_consume(struct bytes ttr, struct bytes timeout, struct bytes count,
                                 struct bytes freeze_tries, struct lmstfy_consume *out);
 
-/* ---- attributes ---- */
-
-/* A header "Job-Attr-NAME: value" is an attribute of the job, with its name in lower case; of
- * two of a name the first one counts, other headers mean nothing. */
-const char *lmstfy_take_header(struct attributes *attributes, struct bytes name,
-                               struct bytes value);
+/* {"read": number, "write": number, "interval": seconds} as requests a second of both together;
+ * 1 or more. `body` is read once. */
+const char *lmstfy_read_limit(struct bytes body, unsigned *rate);
 
 /* ---- attributes ---- */
 

@@ -16,8 +16,9 @@ bool lmstfy_take_path(struct exchange *x);
 /* The same for a path with several queues, which stay as they are. */
 bool lmstfy_take_queues(struct exchange *x);
 
-/* The pool in "[pool:]token" is the one there is. */
+/* Of "[pool:]token": is the pool the one there is? And the token alone. */
 bool lmstfy_is_our_pool(struct bytes token);
+struct bytes lmstfy_token_behind_pool(struct bytes token);
 
 /* Adds the job to what is to be answered, as codec.h has it. */
 struct job;
@@ -34,6 +35,20 @@ void lmstfy_peek_job(struct exchange *x);
 void lmstfy_peek_queue(struct exchange *x);
 
 enum { LMSTFY_REPLACES = 1, LMSTFY_BULK };
+
+/* ---- admin.c ---- */
+
+void lmstfy_version(struct exchange *x);
+void lmstfy_pools(struct exchange *x);
+void lmstfy_metrics(struct exchange *x);
+void lmstfy_info(struct exchange *x);
+void lmstfy_make_token(struct exchange *x);
+void lmstfy_list_tokens(struct exchange *x);
+void lmstfy_revoke_token(struct exchange *x);
+void lmstfy_get_limit(struct exchange *x);
+void lmstfy_set_limit(struct exchange *x);
+void lmstfy_drop_limit(struct exchange *x);
+void lmstfy_list_limits(struct exchange *x);
 
 /* ---- queues.c ---- */
 

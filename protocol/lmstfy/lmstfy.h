@@ -27,6 +27,15 @@
 
 #include "protocol/http/http.h"
 
-extern const struct http_app lmstfy_app; /* for http_new(), without an argument */
+struct registry;
+
+/* For http_new(), without an argument; and with a struct lmstfy. */
+extern const struct http_app lmstfy_app, lmstfy_admin_app;
+
+struct lmstfy {
+    struct registry *registry;
+    void (*metrics)(struct exchange *x); /* a handler of the node's metrics, */
+    void *metrics_arg;                   /* with this as its app's argument */
+};
 
 #endif

@@ -21,6 +21,8 @@ static int set_up(void **state)
     fixture_up(state);
     f = *state;
     registry_use_redis(&f->registry, true);
+    fixture_turn(f);
+    fixture_pass(f, REGISTRY_SETTLE_MS + REGISTRY_READ_MS);
     AWAIT(f, !access_is_incomplete(f->access));
     return 0;
 }
