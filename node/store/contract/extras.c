@@ -348,6 +348,30 @@ static void a_given_id_has_the_place_of_its_push(void **state)
     ASSERT_READY("delayed", "b", "a");
 }
 
+/* In one call, where the store can. */
+static void pushes_that_come_together_have_their_order(void **state)
+{
+    static const uint32_t priorities[] = {1024, 7, 1024, 1024, 5000, 7};
+    struct bytes ids[6];
+    struct op ops[6], popped;
+
+    for (unsigned i = 0; i < 6; i++) {
+        ops[i] = i == 2 ? push_op(TOPIC, "") : by_id_op(i == 3 ? "given" : "");
+        ops[i].in.push.rules.priority = priorities[i];
+        ops[i].in.push.delay_ms = i == 3 ? SOON_MS : 0;
+    }
+    run_all(ops, 6);
+    for (unsigned i = 0; i < 6; i++) {
+        assert_status(ops[i], OK);
+        ids[i] = ops[i].out.push.id;
+    }
+    scan_at(ops[3].out.push.due_ms);
+    popped = pop(2);
+    for (unsigned i = 0; i < 2; i++)
+        assert_status(release(&popped.out.pop.jobs[i], 0), OK);
+    assert_served(6, (struct bytes[]){ids[1], ids[5], ids[0], ids[2], ids[3], ids[4]});
+}
+
 /* ---- together with others of the same priority ---- */
 
 static void push_mixed(void)
@@ -473,6 +497,7 @@ static const struct CMUnitTest tests[] = {
     TEST(one_that_rests_comes_back_to_its_place),
     TEST(one_that_is_run_comes_to_its_place),
     TEST(a_given_id_has_the_place_of_its_push),
+    TEST(pushes_that_come_together_have_their_order),
     TEST(both_kinds_are_served_as_they_came),
     TEST(both_kinds_are_served_one_by_one_too),
     TEST(others_go_to_the_end_and_jobs_by_id_do_not),

@@ -90,7 +90,7 @@ void request_send_gathered_before(const struct request *r)
 static bool is_plain_push(const struct op *op)
 {
     return op->in.push.mode == PUSH_REJECT && op->in.push.ttl_ms == 0 &&
-           op->in.push.rules.priority == RULES_PRIORITY_DEFAULT && !push_has_extra(op);
+           op->in.push.attributes.len == 0; /* a call has no room for many of them */
 }
 
 /* A call brings the limits of its topic once, and whether its pushes are indexed. Limits change

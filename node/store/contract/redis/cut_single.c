@@ -95,6 +95,25 @@ static struct op large_beside(const char *id, int64_t delay_ms)
     return op;
 }
 
+/* One by its id, and one of another priority, which keeps its number. */
+static struct op push_by_ids(const char *id)
+{
+    struct op op = large_beside(id, 0);
+
+    op.in.push.by_id = true;
+    cut_scene.together.in.push.rules.priority = 5;
+    cut_scene.together.in.push.by_id = true;
+    return op;
+}
+
+static struct op push_by_ids_later(const char *id)
+{
+    struct op op = push_by_ids(id);
+
+    op.in.push.delay_ms = 5000;
+    return op;
+}
+
 static struct op push_two(const char *id)
 {
     return large_beside(id, 0);
@@ -119,6 +138,8 @@ static void no_other_job_suffers_from_two_new_ones(void **state)
 
     for (unsigned i = 0; i < 3; i++) {
         assert_survived(push_two, ids[i], "");
+        assert_survived(push_by_ids, ids[i], "");
+        assert_survived(push_by_ids_later, ids[i], "");
         assert_survived(push_two_later, ids[i], "");
         assert_survived(push_now_and_later, ids[i], "");
     }
@@ -288,6 +309,23 @@ static struct op kick_all(const char *id)
     return (struct op){.verb = OP_KICK, .topic = TOPIC, .in.chunk.limit = 9};
 }
 
+static struct op kick_anew(const char *id)
+{
+    struct op op = kick_all(id);
+
+    op.in.chunk.ttl_ms = FAR_MS;
+    op.in.chunk.tries = 1;
+    return op;
+}
+
+static struct op kick_delayed(const char *id)
+{
+    struct op op = kick_all(id);
+
+    op.in.chunk.state = JOB_DELAYED;
+    return op;
+}
+
 static struct op purge_it(const char *id)
 {
     struct op op = {.verb = OP_PURGE, .topic = TOPIC, .in.chunk.limit = 9};
@@ -300,6 +338,8 @@ static void no_job_is_lost_when_several_go(void **state)
 {
     assert_survived(pop_some, "", "");
     assert_survived(kick_all, "", "");
+    assert_survived(kick_anew, "", "");
+    assert_survived(kick_delayed, "", "");
     assert_survived(purge_it, "dead", "dead");
     assert_survived(purge_it, "ready", "ready plain");
     assert_survived(purge_it, "held", "held popped");

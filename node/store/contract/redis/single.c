@@ -45,6 +45,21 @@ static void no_push_with_rules_happens_when_a_key_is_wrong(void **state)
     run_well(op);
 }
 
+/* One goes into the list, the other one is ranked. */
+static void no_push_by_id_happens_when_a_key_is_wrong(void **state)
+{
+    struct op two[2] = {push_op(TOPIC, ""), push_op(TOPIC, "")};
+
+    two[1].in.push.by_id = true;
+    begin();
+    contract_all_or_nothing(two[1], "jqn");
+    contract_all_or_nothing_together(two, 2, "jrqn");
+    contract_refused_unheard_together(two, 2);
+    two[1].id = BYTES("b");
+    two[1].in.push.delay_ms = 1000;
+    contract_all_or_nothing(two[1], "jdtn");
+}
+
 /* A dead job, a reserved one, and a ready one. */
 static void begin_with_three(void)
 {
@@ -263,6 +278,7 @@ static void a_full_redis_lets_jobs_die_and_be_moved(void **state)
 
 static const struct CMUnitTest tests[] = {
     TEST(no_push_with_rules_happens_when_a_key_is_wrong),
+    TEST(no_push_by_id_happens_when_a_key_is_wrong),
     TEST(nothing_is_replaced_when_a_key_is_wrong),
     TEST(no_pop_by_priority_happens_when_a_key_is_wrong),
     TEST(no_lease_ends_when_a_key_is_wrong),

@@ -122,7 +122,9 @@ static void make_plain(struct op *push)
 {
     push->in.push.mode = PUSH_REJECT;
     push->in.push.ttl_ms = 0;
-    push->in.push.rules.priority = RULES_PRIORITY_DEFAULT;
+    push->in.push.attributes = BYTES("");
+    if (twins_below(2))
+        push->in.push.rules.priority = RULES_PRIORITY_DEFAULT;
 }
 
 static struct op any_lease_op(enum op_verb verb, struct bytes topic)

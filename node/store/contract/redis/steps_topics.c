@@ -72,9 +72,7 @@ void step_chunk(enum op_verb verb, struct bytes topic)
         if (!twins_below(3))
             op.in.chunk.since_ms = twins_now() - twins_below(8);
     }
-    if (verb == OP_KICK && op.in.chunk.state == JOB_DELAYED)
-        op.in.chunk.since_ms = op.in.chunk.before_ms = 0;
-    if (verb == OP_KICK && op.in.chunk.state != JOB_DELAYED) {
+    if (verb == OP_KICK) {
         op.in.chunk.ttl_ms = twins_below(2) ? 0 : 1 + twins_below(9);
         op.in.chunk.tries = twins_below(2) ? 0 : 1 + twins_below(2);
     }

@@ -44,6 +44,10 @@ static void no_sweep_changes_a_job_when_a_key_is_wrong(void **state)
 
     set_a_wide_scene();
     contract_all_or_nothing(op, "jrxnq");
+    op.in.chunk.ttl_ms = 1;
+    contract_all_or_nothing(op, "jrxnqet");
+    op.in.chunk.state = JOB_DELAYED;
+    contract_all_or_nothing(op, "jdnq");
     op.verb = OP_PURGE;
     op.in.chunk.state = JOB_DEAD;
     contract_all_or_nothing(op, "jpxw");

@@ -14,6 +14,8 @@ local place = state == DEAD and x or d
 local from, to = '-inf', '+inf'
 if state == DEAD then
     from, to = since ~= '0' and since or from, before ~= '0' and '(' .. before or to
+else
+    ttl, tries = 0, 0
 end
 local ids = call('ZRANGEBYSCORE', place, from, to, 'LIMIT', 0, limit + 1)
 local more = table.remove(ids, limit + 1) and 1 or 0
@@ -56,7 +58,7 @@ if batch_wakes(batch, r, q) then
 end
 
 call('ZREM', place, '') -- even if Redis is full
-local ready, wait = {}, -1
+local ready, wait, number = {}, -1, call('INCRBY', n, #ids) - #ids
 if e then
     -- HERE event
     wait = event(t, topic, expires_at)
@@ -66,7 +68,7 @@ if e then
     end
     call('ZADD', e, unpack(mortal))
 end
-put_ready(batch, r, q, call('INCRBY', n, #ids) - #ids, ready)
+put_ready(batch, r, q, number, ready)
 call('HSET', j, unpack(ready))
 call('ZREM', place, unpack(ids))
 return {OK, now, wait, #ids, more}

@@ -1,16 +1,16 @@
 -- push_many: the pushes of one topic that met in one turn of the node's loop.
 --
 -- KEYS   j p d r t n a u, as push has them
--- ARGV   topic, and packed as '>BBBI6': number of buckets, this bucket, 1: say how long u is kept + 2: they are indexed, the
---        number of the first push in the ledger, and perhaps behind it, as in push, what the topic may
---        have; the first and the last byte of their entries in u; then
+-- ARGV   topic, and packed as '>BBBI6': number of buckets, this bucket, 1: say how long u is kept + 2: they
+--        are indexed, the number of the first push in the ledger, and perhaps behind it, as in push, what the
+--        topic may have; the first and the last byte of their entries in u; then
 --        for each push id ('': make one), body, and packed as '>I6I6I4' delay ms, at ms (0: delay counts),
---        TTR ms, and behind it, where it has any, its rules as in a value
+--        TTR ms, and behind it, where it has any, its rules as in a value, and its EXTRA as in push
 -- answer OK, now, wait, then for each push: code, due, and its id when it was made here, else ''
 -- USES   now epoch ring
 --
 -- For each push it does what push does for one, in their order, but it writes each key once. A push that
--- replaces, has another priority, expires, or is retried comes alone.
+-- replaces, expires, or is retried comes alone.
 --
 -- Their entries in the ledger stand side by side. An entry that has its number already, or a higher one,
 -- is of a retry that came alone and has overtaken this call: the push has been answered.
@@ -52,10 +52,11 @@ if #ARGV[2] >= LIMITS_AT then
     end
 end
 
--- Each push's code and due time; where an id is made here, the numbers run on from `last`.
+-- Each push's code and due time; where an id is made here, the numbers run on from `last`. `drawn` are those
+-- of other pushes; `ranks` the priority of what goes to q, `keys` the number in the key of what is BY_ID.
 local last = makes and tonumber(call('GET', n)) or 0
-local codes, dues, delays, stamps, made, seen = {}, {}, {}, {}, {}, {}
-local soonest, ready, done, big = math.huge, 0, 0, false
+local codes, dues, delays, stamps, made, seen, ranks, keys = {}, {}, {}, {}, {}, {}, {}, {}
+local soonest, listed, ranked, drawn, done, big = math.huge, 0, 0, 0, 0, false
 for i = 1, count do
     local packed, id, length = ARGV[FIRST + 3 * i - 1], ids[i], #ARGV[FIRST + 3 * i - 2]
     local delay, at = parse('>I6I6', packed)
@@ -85,23 +86,30 @@ for i = 1, count do
             last = last + 1
             id = format('%d', last * buckets + bucket)
         until not seen[id] and call('HEXISTS', j, id) == 0
-        ids[i], made[i] = id, last * buckets + bucket
+        ids[i], made[i], keys[i] = id, last * buckets + bucket, last
     end
     if code == OK then
         seen[id], done = true, done + 1
         big = big or length > BIG_BYTES
         bytes_room, bytes = bytes_room - length, bytes and bytes + length
+        local is_by_id = false
+        if #packed > 16 then
+            local rank = parse('>I4', packed, 17)
+            is_by_id = #packed > 38 and byte(packed, 41) >= 128
+            ranks[i] = (rank ~= COMMON_PRIORITY or is_by_id) and rank
+        end
         if at > now then
             soonest = math.min(soonest, at)
+        elseif ranks[i] then
+            ranked = ranked + 1
         else
-            ready = ready + 1
-            if makes then
-                last = last + 1
-                stamps[i] = last
-            else
-                stamps[i] = ready
-            end
+            listed = listed + 1
         end
+        if at <= now or is_by_id and not made[i] then
+            last, drawn = last + (makes and 1 or 0), drawn + 1
+            stamps[i] = makes and last or drawn
+        end
+        keys[i] = is_by_id and (keys[i] or stamps[i])
     end
     codes[i], dues[i], delays[i] = code, at, delay
 end
@@ -113,9 +121,14 @@ if index then
     call('HLEN', index)
 end
 local is_first, wait = false, -1
-if ready > 0 and call('LLEN', r) == 0 then
+local q = ranked > 0 and sub(j, 1, -#topic - 3) .. 'q:' .. topic
+local finds_r_empty, finds_q_empty = listed > 0 and call('LLEN', r) == 0, q and call('ZCARD', q) == 0
+if finds_r_empty or finds_q_empty then
     -- HERE wake
     wake(j, topic)
+    if finds_r_empty and finds_q_empty then
+        wake(j, topic) -- once for each, as single pushes do
+    end
     is_first = call('HLEN', j) == 0
 end
 if soonest < math.huge then
@@ -127,11 +140,12 @@ if is_first or wait >= 0 then
 end
 if makes and done > 0 then
     call('SET', n, format('%d', last))
-elseif ready > 0 then
-    last = call('INCRBY', n, ready) - ready
+elseif drawn > 0 then
+    last = call('INCRBY', n, drawn) - drawn
 end
+local base = makes and 0 or last
 
-local places, entries, values, bodies, notes, answer = {}, {}, {}, {}, {}, {OK, now, wait}
+local places, entries, members, values, bodies, notes, answer = {}, {}, {}, {}, {}, {}, {OK, now, wait}
 local named, entry = {}, '\0\0\0\0\0\0' .. topic
 for i = 1, count do
     local id, code, at, stamp = ids[i], codes[i], dues[i], 0
@@ -139,12 +153,20 @@ for i = 1, count do
     if code == OK then
         local body, packed = ARGV[FIRST + 3 * i - 2], ARGV[FIRST + 3 * i - 1]
         local is_big, rules, state = #body > BIG_BYTES, sub(packed, 17), DELAYED
-        if stamps[i] then
-            state, stamp = READY, MIDDLE + stamps[i] + (makes and 0 or last)
+        local key = keys[i] and MIDDLE + keys[i] + (made[i] and 0 or base)
+        if at <= now and ranks[i] then
+            state, stamp = READY, key or MIDDLE + stamps[i] + base
+            members[#members + 1] = format('%d', ranks[i])
+            members[#members + 1] = pack('>I6', stamp) .. id
+        elseif at <= now then
+            state, stamp = READY, MIDDLE + stamps[i] + base
             entries[#entries + 1] = pack('>I6', stamp) .. id
         else
             places[#places + 1] = format('%d', at)
             places[#places + 1] = id
+        end
+        if #rules > 22 then
+            rules = sub(rules, 1, 24) .. pack('>I6I6', key or 0, now) .. sub(rules, 37)
         end
         values[#values + 1] = id
         values[#values + 1] = pack('>BI2', state + (is_big and 8 or 0) + (index and 16 or 0) + (rules ~= '' and 64 or 0), 0)
@@ -167,6 +189,9 @@ if #places > 0 then
 end
 if #entries > 0 then
     call('RPUSH', r, unpack(entries))
+end
+if #members > 0 then
+    call('ZADD', q, unpack(members))
 end
 if #bodies > 0 then
     call('HSET', p, unpack(bodies))

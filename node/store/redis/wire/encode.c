@@ -52,6 +52,20 @@ enum {
 
 /* ---- one job ---- */
 
+/* With what the job has beside them. */
+static void pack_rules(struct script_call *call, const struct op *op,
+                       const struct job_rules *rules)
+{
+    struct job_extra extra = {.by_id = op->in.push.by_id, .attributes = op->in.push.attributes};
+    char *at = call_pack_room(call, RULES_BYTES);
+
+    rules_pack(rules, at);
+    if (!push_has_extra(op))
+        return;
+    at[RULES_KIND_AT] = (char)(at[RULES_KIND_AT] | RULES_EXTRA);
+    extra_pack(&extra, call_pack_room(call, EXTRA_BYTES + extra.attributes.len));
+}
+
 /* Most jobs have default rules, and their pushes bring none. */
 static void add_rules(struct script_call *call, const struct op *op)
 {
@@ -62,14 +76,7 @@ static void add_rules(struct script_call *call, const struct op *op)
     if (rules_are_default(&rules) && !push_has_extra(op))
         return;
     at = call_pack_begin(call);
-    rules_pack(&rules, call_pack_room(call, RULES_BYTES));
-    if (push_has_extra(op)) {
-        struct job_extra extra = {.by_id = op->in.push.by_id,
-                                  .attributes = op->in.push.attributes};
-
-        call->room[call->used - RULES_BYTES + RULES_KIND_AT] |= RULES_EXTRA;
-        extra_pack(&extra, call_pack_room(call, EXTRA_BYTES + extra.attributes.len));
-    }
+    pack_rules(call, op, &rules);
     call_pack_end(call, at);
 }
 
@@ -622,8 +629,8 @@ static void add_pushes(struct script_call *call, const struct script_keys *keys,
         call_pack(call, 6, op->in.push.at_ms);
         call_pack(call, 4, op->in.push.ttr_ms);
         rules.expires_ms = 0;
-        if (!rules_are_default(&rules))
-            rules_pack(&rules, call_pack_room(call, RULES_BYTES));
+        if (!rules_are_default(&rules) || push_has_extra(op))
+            pack_rules(call, op, &rules);
         call_pack_end(call, at);
     }
 }
