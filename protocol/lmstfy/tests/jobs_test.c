@@ -339,28 +339,64 @@ static void the_consumer_chooses_the_ttr_and_tries_end_in_dead_letters(void **st
                  "{\"namespace\":\"ns\",\"queue\":\"q\",\"size\":0}");
 }
 
-static void make_dead(struct fixture *f, unsigned count)
+static void make_three_dead(struct fixture *f)
 {
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < 3; i++)
         publish(f, "/api/ns/q");
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < 3; i++)
         assert_has(request(f, "GET /api/ns/q?ttr=1", NULL), "new job");
     fixture_pass(f, 2500);
-    assert_string_equal(member_of(request(f, "GET /api/ns/q/deadletter/size", NULL), "size"),
-                        count == 3 ? "3" : "?");
+    assert_has(request(f, "GET /api/ns/q/deadletter/size", NULL), "\"size\":3}");
 }
 
 static void dead_letters_go_one_by_one_or_many(void **state)
 {
     struct fixture *f = *state;
 
-    make_dead(f, 3);
+    make_three_dead(f);
     assert_nothing(request(f, "DELETE /api/ns/q/deadletter", NULL));
     assert_string_equal(member_of(request(f, "GET /api/ns/q/deadletter/size", NULL), "size"),
                         "2");
     assert_nothing(request(f, "DELETE /api/ns/q/deadletter?limit=9223372036854775807", NULL));
     assert_string_equal(member_of(request(f, "GET /api/ns/q/deadletter/size", NULL), "size"),
                         "0");
+}
+
+/* One try more, under the same id. */
+static void dead_letters_come_back(void **state)
+{
+    struct fixture *f = *state;
+    char head[32];
+    const char *reply;
+
+    make_three_dead(f);
+    snprintf(head, sizeof(head), "%s",
+             member_of(request(f, "GET /api/ns/q/deadletter", NULL), "deadletter_head"));
+    assert_reply(request(f, "PUT /api/ns/q/deadletter", NULL), 200,
+                 "{\"count\":1,\"msg\":\"respawned\"}");
+    reply = request(f, "GET /api/ns/q?ttr=1", NULL);
+    assert_has(reply, head);
+    assert_has(reply, "\"remain_tries\":0,\"ttl\":86400}");
+    fixture_pass(f, 2500);
+    assert_has(request(f, "GET /api/ns/q/deadletter/size", NULL), "\"size\":3}");
+    assert_reply(request(f, "PUT /api/ns/q/deadletter?limit=10&ttl=10", NULL), 200,
+                 "{\"count\":3,\"msg\":\"respawned\"}");
+    assert_has(request(f, "GET /api/ns/q", NULL), "\"ttl\":10}");
+    assert_reply(request(f, "PUT /api/ns/q/deadletter?limit=10&ttl=0", NULL), 200,
+                 "{\"count\":0,\"msg\":\"respawned\"}");
+    fixture_pass(f, 10500);
+    assert_has(request(f, "GET /api/ns/q/deadletter/size", NULL), "\"size\":3}");
+}
+
+/* Of one that may never end, too. */
+static void a_dead_letter_may_come_back_for_ever(void **state)
+{
+    struct fixture *f = *state;
+
+    make_three_dead(f);
+    assert_has(request(f, "PUT /api/ns/q/deadletter?limit=3&ttl=9223372036854775807", NULL),
+               "\"count\":3");
+    assert_has(request(f, "GET /api/ns/q", NULL), "\"ttl\":0}");
 }
 
 static void what_is_wrong_with_dead_letters_is_told(void **state)
@@ -391,7 +427,7 @@ static void what_is_wrong_with_dead_letters_is_told(void **state)
 
 static const char *job_path(const char *method, const char *id)
 {
-    static char line[256];
+    static char line[400];
 
     snprintf(line, sizeof(line), "%s /api/ns/q/job/%s", method, id);
     return line;
@@ -509,7 +545,7 @@ static void a_job_takes_the_place_of_the_one_that_is_done(void **state)
 static void a_replacement_that_is_wrong_leaves_the_old_job(void **state)
 {
     struct fixture *f = *state;
-    char id[32], line[128];
+    char id[32], line[410];
 
     snprintf(id, sizeof(id), "%s", publish(f, "/api/ns/q"));
     snprintf(line, sizeof(line), "%s?tries=0", job_path("PUT", id));
@@ -651,6 +687,8 @@ int main(void)
         TEST(a_consumer_that_leaves_costs_no_try),
         TEST(the_consumer_chooses_the_ttr_and_tries_end_in_dead_letters),
         TEST(dead_letters_go_one_by_one_or_many),
+        TEST(dead_letters_come_back),
+        TEST(a_dead_letter_may_come_back_for_ever),
         TEST(what_is_wrong_with_dead_letters_is_told),
         TEST(an_acknowledged_job_is_gone),
         TEST(what_is_not_there_is_deleted),
