@@ -8,11 +8,14 @@ import re
 import signal
 import socket
 import time
+import urllib.error
+import urllib.request
 
 import pytest
 
 from harness.dueqctl import Dueqctl
 from harness.gmq import GmqError, request
+from harness.ports import free_port
 from harness.wait import wait_until
 
 OPERATIONS = pathlib.Path(__file__).parents[2] / "doc" / "operations" / "node.md"
@@ -92,6 +95,27 @@ def test_how_gmq_answers_can_change_on_an_open_connection_and_for_the_next_worke
     with node.python_client() as client:
         client.push("topic", "later-1")
         assert client.pop("topic")["status"] == "3"
+
+
+def test_what_mykit_allows_can_change(make_node):
+    port = free_port()
+    listen = f"mykit:\n  listen: 127.0.0.1:{port}\n"
+    node, reload = configured_node(make_node, listen)
+
+    def status_of(path):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60) as reply:
+                return reply.status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    assert status_of("/clearAll") == 403
+    reload(listen + "  clear_all: true\n  pop_wait: 0s\n")
+    changed(node, "mykit.clear_all", "mykit.pop_wait")
+    wait_until(lambda: status_of("/clearAll") == 200, "the worker has heard")
+    since = time.monotonic()
+    assert status_of("/get/topic?topic=t") == 200
+    assert time.monotonic() - since < WAIT_S, "it did not wait"
 
 
 def test_the_proxies_can_change(make_node):
