@@ -40,21 +40,29 @@ void api_add_released(struct buf *out, const struct op *op)
 
 /* ---- jobs ---- */
 
-static void add_body(struct buf *out, struct bytes body)
+/* What is no text is named in another way: "body" and "body_base64". */
+static void add_bytes(struct buf *out, const char *name, struct bytes bytes)
 {
     size_t before = out->len;
 
-    buf_add_text(out, ",\"body\":");
-    if (json_add_text(out, body))
+    buf_printf(out, "\"%s\":", name);
+    if (json_add_text(out, bytes))
         return;
     out->len = before;
-    buf_add_text(out, ",\"body_base64\":");
-    json_add_base64(out, body);
+    buf_printf(out, "\"%s_base64\":", name);
+    json_add_base64(out, bytes);
+}
+
+static void add_body(struct buf *out, struct bytes body)
+{
+    buf_add_char(out, ',');
+    add_bytes(out, "body", body);
 }
 
 static void open_job(struct buf *out, struct bytes topic, const struct job *job)
 {
-    buf_reserve(out, JOB_ROOM_BYTES + topic.len + job->id.len + job->body.len);
+    buf_reserve(out, JOB_ROOM_BYTES + topic.len + job->id.len + job->body.len +
+                         job->extra.attributes.len);
     json_put_text(out, "{\"id\":", job->id);
     json_put_text(out, ",\"topic\":", topic);
 }
@@ -103,6 +111,39 @@ static void add_place(struct buf *out, const struct job_row *row)
     json_put_text(out, ",\"death\":", bytes_of_text(death_word(row->job.death)));
 }
 
+static void add_attributes(struct buf *out, struct bytes packed)
+{
+    const char *before = ",\"attributes\":[{";
+    struct attribute attribute;
+
+    if (packed.len == 0)
+        return;
+    while (attributes_next(&packed, &attribute)) {
+        buf_add_text(out, before);
+        add_bytes(out, "name", attribute.name);
+        buf_add_char(out, ',');
+        add_bytes(out, "value", attribute.value);
+        buf_add_char(out, '}');
+        before = ",{";
+    }
+    buf_add_text(out, before[1] == '{' ? "]" : "");
+}
+
+/* Of jobs that a dialect has pushed. */
+static void add_extra(struct buf *out, const struct job_extra *extra)
+{
+    if (!extra->is_there)
+        return;
+    json_put_number(out, ",\"created_ms\":", extra->created_ms);
+    json_put_number(out, ",\"counts\":{\"reserves\":", extra->reserves);
+    json_put_number(out, ",\"timeouts\":", extra->timeouts);
+    json_put_number(out, ",\"releases\":", extra->releases);
+    json_put_number(out, ",\"buries\":", extra->buries);
+    json_put_number(out, ",\"kicks\":", extra->kicks);
+    buf_add_char(out, '}');
+    add_attributes(out, extra->attributes);
+}
+
 static void add_facts(struct buf *out, const struct job_row *row)
 {
     const struct job *job = &row->job;
@@ -113,6 +154,7 @@ static void add_facts(struct buf *out, const struct job_row *row)
     if (job->holder.len)
         json_put_text(out, ",\"holder\":", job->holder);
     add_place(out, row);
+    add_extra(out, &job->extra);
     buf_add_char(out, '}');
 }
 

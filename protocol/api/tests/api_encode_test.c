@@ -94,6 +94,37 @@ static void shows_what_only_some_jobs_have(void **state)
                       "\"death\":\"expired\"}");
 }
 
+static void shows_what_a_dialect_has_pushed_beside_the_rules(void **state)
+{
+    struct attributes some = {0};
+    struct job_row row = some_row;
+    struct buf out = BUF_INIT;
+
+    row.job.extra = (struct job_extra){.is_there = true,
+                                       .created_ms = 7,
+                                       .reserves = 1,
+                                       .timeouts = 2,
+                                       .releases = 3,
+                                       .buries = 4,
+                                       .kicks = 5};
+#define FACTS                                                                             \
+    "{\"id\":\"a\\\"1\",\"topic\":\"t\",\"body_bytes\":7,"                                \
+    "\"state\":\"ready\",\"due_ms\":1796117400000,\"delay_ms\":1800000,"                  \
+    "\"ttr_ms\":60000,\"tries\":2," RULES ",\"created_ms\":7,\"counts\":{\"reserves\":1," \
+    "\"timeouts\":2,\"releases\":3,\"buries\":4,\"kicks\":5}"
+    api_add_listed_job(&out, BYTES("t"), &row);
+    assert_says(&out, FACTS "}");
+    attributes_add(&some, BYTES("n"), BYTES("v\"1"));
+    attributes_add(&some, BYTES("m"), BYTES("\xff"));
+    row.job.extra.attributes = attributes_packed(&some);
+    api_add_listed_job(&out, BYTES("t"), &row);
+    assert_says(&out, FACTS ",\"attributes\":[{\"name\":\"n\",\"value\":\"v\\\"1\"},"
+                            "{\"name\":\"m\",\"value_base64\":\"/w==\"}]}");
+    row.job.extra.attributes = BYTES("\1"); /* not of their form */
+    api_add_listed_job(&out, BYTES("t"), &row);
+    assert_says(&out, FACTS "}");
+}
+
 static void says_when_a_released_job_is_due_or_that_it_died(void **state)
 {
     struct op op = {.out.change = {.due_ms = 5, .tries = 1}};
@@ -295,6 +326,7 @@ int main(void)
         cmocka_unit_test(counts_a_topics_jobs),
         cmocka_unit_test(lists_a_job_with_its_bodys_length_alone),
         cmocka_unit_test(shows_what_only_some_jobs_have),
+        cmocka_unit_test(shows_what_a_dialect_has_pushed_beside_the_rules),
         cmocka_unit_test(says_when_a_released_job_is_due_or_that_it_died),
         cmocka_unit_test(says_of_one_topic_whether_it_is_paused),
         cmocka_unit_test(tells_the_settings_that_are_set),
