@@ -81,6 +81,12 @@ static void add(struct exchange *x)
 /* There is no acknowledgement: a task is done with its delivery. */
 static const struct pop ask = {.count = 1, .has_ttr = true};
 
+/* Also of one that another consumer is just getting. */
+static void reply_none(struct exchange *x)
+{
+    exchange_reply_error_text(x, HTTP_ERROR_NOT_FOUND, "no such task is due");
+}
+
 static void on_popped(struct exchange *x, struct pop *pop)
 {
     struct buf json = BUF_INIT;
@@ -88,8 +94,8 @@ static void on_popped(struct exchange *x, struct pop *pop)
     if (pop->status == STATUS_OK) {
         delaytask_add_pulled(&json, pop->jobs[0].body);
         exchange_reply_buf(x, 200, &json);
-    } else if (pop->status == STATUS_NOT_FOUND) {
-        exchange_reply_error_text(x, HTTP_ERROR_NOT_FOUND, "no such task is due");
+    } else if (pop->status == STATUS_NOT_FOUND || pop->status == STATUS_WRONG_STATE) {
+        reply_none(x);
     } else {
         exchange_reply_status_error(x, pop->status);
     }
@@ -110,7 +116,9 @@ static void on_looked(struct op *op)
     struct exchange *x = http_call_of(op)->x;
     struct bytes topic = op->topic, id = op->id;
 
-    if (op->status)
+    if (op->status == STATUS_NOT_FOUND)
+        reply_none(x);
+    else if (op->status)
         exchange_reply_status_error(x, op->status);
     else if (op->out.row.job.state == JOB_DELAYED)
         exchange_reply_error_text(x, HTTP_ERROR_WRONG_STATE, "the task is not due yet");
@@ -138,9 +146,9 @@ static void pull(struct exchange *x)
 /* clang-format off */
 static const struct route routes[] = {
     {"POST", BYTES("/delay/task/add"), add, .body = ROUTE_JOBS_BODY,
-        .operation = "add", .roles = ACCESS_PRODUCE},
+        .operation = "delaytask.add", .roles = ACCESS_PRODUCE},
     {"POST", BYTES("/delay/task/pull"), pull, .body = ROUTE_SMALL_BODY,
-        .operation = "pull", .roles = ACCESS_CONSUME},
+        .operation = "delaytask.pull", .roles = ACCESS_CONSUME},
 };
 /* clang-format on */
 

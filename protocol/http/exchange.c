@@ -13,7 +13,8 @@
 
 void *exchange_keep(struct exchange *x, size_t bytes)
 {
-    free(x->handler);
+    free(x->before);
+    x->before = x->handler;
     x->handler = must(malloc(bytes));
     return x->handler;
 }

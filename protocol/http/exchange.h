@@ -61,16 +61,18 @@ struct exchange {
     void (*on_gone)(struct exchange *x);
 
     /* exchange.c's own */
-    struct buf fields;                                    /* the reply's, so far */
-    int code;                                             /* of the reply */
-    const char *error;                                    /* its word; NULL: it is none */
+    void *before;      /* the memory of the handler's step before */
+    struct buf fields; /* the reply's, so far */
+    int code;          /* of the reply */
+    const char *error; /* its word; NULL: it is none */
     struct delivery *deliveries[EXCHANGE_DELIVERIES_MAX]; /* what the reply carries */
     unsigned delivery_count;
     char request_id[REQUEST_ID_MAX + 1]; /* X-Request-Id: the client's, or ours */
 };
 
 /* Memory for the state of a handler that answers later: `handler` from now on, not zeroed.
- * Freed with the exchange, or by the next call. Never NULL. */
+ * Freed with the exchange, or by the next call but one: a handler that asks for one thing after
+ * the other may borrow from the step before. Never NULL. */
 void *exchange_keep(struct exchange *x, size_t bytes);
 
 /* ---- the query: exchange.c ---- */

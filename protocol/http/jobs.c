@@ -132,7 +132,9 @@ static void on_rival_found(struct id_find *find)
             by->call.op.on_done(&by->call.op);
         return;
     }
-    if (bytes_equal(topic, by->call.op.topic)) {
+    /* A push that is refused must not cost the job that is in its way. */
+    if (bytes_equal(topic, by->call.op.topic) ||
+        queue_check(exchange_queue(by->call.x), &by->call.op)) {
         submit(by);
         return;
     }

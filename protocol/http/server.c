@@ -133,6 +133,7 @@ static void request_end(struct http_request *r)
     r->client->phase = HTTP_IN_HEAD;
     buf_fini(&r->exchange.fields);
     free(r->exchange.handler);
+    free(r->exchange.before);
     free(r->asked);
     identity_drop(r->exchange.who);
     free(r);

@@ -75,12 +75,17 @@ static bool read(struct exchange *x, struct ouqiang_request *request)
 
 static void on_pushed(struct op *op)
 {
-    struct exchange *x = http_call_of(op)->x;
+    const struct http_call *call = http_call_of(op);
+    enum http_error error;
 
-    if (op->status)
-        exchange_reply_status_error(x, op->status);
-    else
-        reply(x, BYTES("添加成功"), BYTES("null"));
+    if (op->status == STATUS_OK) {
+        reply(call->x, BYTES("添加成功"), BYTES("null"));
+        return;
+    }
+    error = http_error_of(op->status);
+    exchange_reply_error_text(
+        call->x, error, "%s%s", http_error_row(error)->text,
+        call->has_cancelled ? "; the id's job in another topic is gone: push it again" : "");
 }
 
 static void push(struct exchange *x)
@@ -207,15 +212,15 @@ static void get(struct exchange *x)
 /* clang-format off */
 static const struct route routes[] = {
     {NULL, BYTES("/push"), push, .body = ROUTE_JOBS_BODY, .what = PUSH,
-        .operation = "push", .roles = ACCESS_PRODUCE},
+        .operation = "ouqiang.push", .roles = ACCESS_PRODUCE},
     {NULL, BYTES("/pop"), pop, .body = ROUTE_SMALL_BODY, .what = POP,
-        .operation = "pop", .roles = ACCESS_CONSUME},
+        .operation = "ouqiang.pop", .roles = ACCESS_CONSUME},
     {NULL, BYTES("/finish"), remove_job, .body = ROUTE_SMALL_BODY, .what = REMOVE,
-        .operation = "finish", .roles = ACCESS_CONSUME},
+        .operation = "ouqiang.finish", .roles = ACCESS_CONSUME},
     {NULL, BYTES("/delete"), remove_job, .body = ROUTE_SMALL_BODY, .what = REMOVE,
-        .operation = "delete", .roles = ACCESS_PRODUCE},
+        .operation = "ouqiang.delete", .roles = ACCESS_PRODUCE},
     {NULL, BYTES("/get"), get, .body = ROUTE_SMALL_BODY, .what = GET,
-        .operation = "get", .roles = ACCESS_PRODUCE | ACCESS_CONSUME},
+        .operation = "ouqiang.get", .roles = ACCESS_PRODUCE | ACCESS_CONSUME},
 };
 /* clang-format on */
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "node/store/memory/store.h"
+#include "protocol/access/access.h"
 #include "protocol/delaytask/delaytask.h"
 #include "protocol/http/tests/server_fixture.h"
 
@@ -48,6 +49,66 @@ static void a_task_is_pulled_once_it_is_due(void **state)
                  "\"content\":\"{\\\"sn\\\":\\\"orders\\\",\\\"url\\\":\\\"/close\\\"}\"}");
     fixture_pass(f, 3600 * 1000);
     assert_reply(call(f, "POST", PULL, "{\"topic\":\"t\"}"), 200, NONE);
+}
+
+static void pull(struct fixture *f, long long id, const char *expected)
+{
+    char body[100];
+
+    snprintf(body, sizeof(body), "{\"topic\":\"t\",\"task_id\":%lld}", id);
+    assert_reply_starts(call(f, "POST", PULL, body), 200, expected);
+}
+
+static void a_task_can_be_pulled_by_its_id_but_not_early(void **state)
+{
+    struct fixture *f = *state;
+    long long first = add(f, "first", 5), second = add(f, "second", 5);
+
+    pull(f, second,
+         "{\"dm_error\":409,\"error_msg\":\"wrong_state: the task is not due yet\"}");
+    pull(f, second + first, NONE);
+    fixture_pass(f, 6000);
+    pull(f, second, "{\"dm_error\":0,\"error_msg\":\"操作成功\",\"content\":\"second\"}");
+    pull(f, second, NONE);
+    assert_reply(call(f, "POST", PULL, "{\"topic\":\"t\"}"), 200,
+                 "{\"dm_error\":0,\"error_msg\":\"操作成功\",\"content\":\"first\"}");
+    fixture_pass(f, 3600 * 1000);
+    assert_reply(call(f, "POST", PULL, "{\"topic\":\"t\"}"), 200, NONE);
+}
+
+static void errors_of_the_store_are_told_apart(void **state)
+{
+    static const char body[] = "{\"topic\":\"t\",\"timing_moment\":1,\"content\":\"c\"}";
+    struct fixture *f = *state;
+
+    add(f, "c", 3600); /* the topic's settings are known */
+    memory_store_fail(f->ms, 1, STATUS_UNAVAILABLE, MEMORY_UNDONE);
+    assert_reply_starts(call(f, "POST", ADD, body), 200,
+                        "{\"dm_error\":503,\"error_msg\":\"unavailable: ");
+    memory_store_fail(f->ms, 1, STATUS_UNKNOWN, MEMORY_UNDONE);
+    assert_reply_starts(call(f, "POST", ADD, body), 200,
+                        "{\"dm_error\":504,\"error_msg\":\"unknown: ");
+}
+
+static void topics_are_those_of_the_ports_identity(void **state)
+{
+    struct fixture *f = *state;
+    struct buf why = BUF_INIT;
+    struct access *known = access_new();
+
+    assert_int_equal(access_take(known, BYTES("shop produce topics=t\n"), &why), STATUS_OK);
+    f->options.access = known;
+    f->options.as = "shop";
+    http_reload(http_port(f->http), &f->options);
+    add(f, "c", 0);
+    assert_reply_starts(
+        call(f, "POST", ADD, "{\"topic\":\"u\",\"timing_moment\":1,\"content\":\"c\"}"), 200,
+        "{\"dm_error\":403,\"error_msg\":\"forbidden: this identity is not for this topic\"}");
+    assert_reply_starts(call(f, "POST", PULL, "{\"topic\":\"t\"}"), 200,
+                        "{\"dm_error\":403,\"error_msg\":\"forbidden: ");
+    f->options.access = NULL;
+    http_reload(http_port(f->http), &f->options);
+    access_free(known);
 }
 
 static void the_reply_is_json_with_a_length(void **state)
@@ -93,6 +154,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_task_is_pulled_once_it_is_due, set_up, fixture_down),
+        cmocka_unit_test_setup_teardown(a_task_can_be_pulled_by_its_id_but_not_early, set_up,
+                                        fixture_down),
+        cmocka_unit_test_setup_teardown(errors_of_the_store_are_told_apart, set_up,
+                                        fixture_down),
+        cmocka_unit_test_setup_teardown(topics_are_those_of_the_ports_identity, set_up,
+                                        fixture_down),
         cmocka_unit_test_setup_teardown(the_reply_is_json_with_a_length, set_up, fixture_down),
         cmocka_unit_test_setup_teardown(a_form_that_is_json_is_json, set_up, fixture_down),
         cmocka_unit_test_setup_teardown(what_is_refused_says_why, set_up, fixture_down),

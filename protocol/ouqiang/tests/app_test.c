@@ -186,9 +186,12 @@ static void a_body_over_the_limit_is_refused(void **state)
     for (unsigned i = 0; i < JOB_BODY_MAX + 1; i++)
         buf_add_char(&json, 'x');
     buf_add_text(&json, "\"}");
+    push(*state, "u", "1", "of another topic");
     assert_reply_starts(call(*state, "POST", "/push", buf_text(&json)), 200,
                         "{\"code\":1,\"message\":\"添加失败: too_large: ");
     buf_fini(&json);
+    assert_reply_starts(call(*state, "POST", "/get", "{\"id\":\"1\"}"), 200,
+                        "{\"code\":0,\"message\":\"操作成功\",\"data\":{\"topic\":\"u\"");
 }
 
 #define PUSH_OF_A "{\"id\":\"a\",\"topic\":\"t\",\"delay\":1,\"ttr\":1}"
@@ -222,6 +225,25 @@ static void an_answer_that_is_lost_is_told_from_a_refusal(void **state)
     assert_reply_starts(receive(&c), 200, "{\"code\":1,\"message\":\"添加失败: unknown: ");
     leave(&c);
     assert_int_equal(queue_stats(f->queue)->done[OP_PUSH], 1);
+}
+
+static void a_push_that_fails_behind_a_cancel_says_what_is_gone(void **state)
+{
+    struct fixture *f = *state;
+    struct client c;
+
+    push(f, "u", "a", "b");
+    memory_store_hold(f->ms);
+    c = connect_client(f);
+    send_call(&c, "POST", "/push", PUSH_OF_A);
+    AWAIT(f, queue_stats(f->queue)->in_flight == 4); /* the search, in each bucket */
+    memory_store_release(f->ms, 4);
+    AWAIT(f, queue_stats(f->queue)->in_flight == 1); /* the cancel */
+    memory_store_fail(f->ms, 1, STATUS_UNAVAILABLE, MEMORY_UNDONE);
+    memory_store_unhold(f->ms);
+    assert_has(receive(&c), "{\"code\":1,\"message\":\"添加失败: unavailable: ");
+    assert_has(buf_text(&f->reply), "; the id's job in another topic is gone: push it again\"");
+    leave(&c);
 }
 
 static void topics_are_those_of_the_ports_identity(void **state)
@@ -264,6 +286,7 @@ int main(void)
         TEST(a_body_over_the_limit_is_refused),
         TEST(nothing_happens_where_the_store_is_away),
         TEST(an_answer_that_is_lost_is_told_from_a_refusal),
+        TEST(a_push_that_fails_behind_a_cancel_says_what_is_gone),
         TEST(topics_are_those_of_the_ports_identity),
     };
 
