@@ -14,17 +14,52 @@ ITS_OWN = {  # of a server; the form
     "binlog-current-index": r"\d+", "binlog-records-migrated": r"\d+",
     "binlog-records-written": r"\d+", "binlog-max-size": r"\d+", "id": r"[0-9a-f]{16}"}
 CUMULATIVE = re.compile(r"cmd-.*|total-.*|job-timeouts")
-SECONDS = {"age", "time-left", "pause-time-left"}  # cut to whole ones: a moment later it is one less
+SECONDS = ("age", "time-left", "pause-time-left")
+OF_TUBES = ("total-jobs", "cmd-delete", "cmd-pause-tube")
+TTR_MAX_S = 604_800
+DELAY_SHOWN_S = 549_755_813
+QUOTED = ("name", "tube", "hostname", "os", "platform")
 
 
 class Difference(NamedTuple):
-    """`is_one(theirs, ours)`: of a line of statistics (name, value), or of a whole answer."""
+    """`is_one(theirs, ours)`: of a row of a YAML page, (name, value); or of a whole page, a list of rows."""
     name: str
     why: str
     is_one: Callable
+    of: type = tuple
+
+
+def _is_next(theirs, ours):
+    return (theirs[0] == ours[0] in SECONDS and len(theirs) == len(ours) == 2
+            and abs(int(theirs[1]) - int(ours[1])) == 1)
+
+
+def _are_the_same_tubes(theirs, ours):
+    names = [row[0] for row in theirs[1:] if row[0]]
+    return (theirs[0] == ours[0] == ("---",) and names[:1] == ["- default"] and names[0] == ours[1][0]
+            and all(name.startswith("- ") for name in names) and sorted(theirs) == sorted(ours))
+
+
+def _is_quoted(theirs, ours):
+    name, value = theirs if len(theirs) == 2 else ("", "")
+    return name in QUOTED and ours == (name, f'"{value}"')
 
 
 DIFFERENCES = [
+    Difference("moments", "seconds are cut to whole ones: a moment later it is one more, or less", _is_next),
+    Difference("a long delay", "a delay above 549,755,813 s, which are 17 years, is shown as that",
+               lambda theirs, ours: theirs[0] == "delay" and int(theirs[1]) > DELAY_SHOWN_S
+               and ours == ("delay", str(DELAY_SHOWN_S))),
+    Difference("a long time to run", "a time to run above 7 days is cut to that",
+               lambda theirs, ours: theirs[0] == ours[0] in ("ttr", "time-left")
+               and int(theirs[1]) >= TTR_MAX_S - 1 and TTR_MAX_S - 1 <= int(ours[1]) <= TTR_MAX_S),
+    Difference("order of tubes", "list-tubes has them in no order that would mean anything, but `default` first",
+               _are_the_same_tubes, of=list),
+    Difference("counts of a tube", "a tube that has vanished and comes again has its counts still, where "
+               "beanstalkd begins at 0: a node does not know when it was empty",
+               lambda theirs, ours: theirs[0] == ours[0] in OF_TUBES and int(ours[1]) > int(theirs[1])),
+    Difference("quotes", "version 1.13 has double quotes around all strings of its statistics, Debian's "
+               "1.12 around the version alone; dueq is like 1.13", _is_quoted),
 ]
 
 
@@ -33,6 +68,7 @@ class Differ:
 
     def __init__(self):
         self.used = Counter()
+        self.rows = []  # of the last two pages that are not the same: those that differ
 
     def are_same(self, theirs, ours, sides):
         """Two whole replies."""
@@ -44,14 +80,17 @@ class Differ:
         return self._is_named(mine, other)
 
     def _is_named(self, theirs, ours):
-        if isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
-            return all(each == other or self._find(each, other)
-                       for each, other in zip(theirs, ours))
-        return self._find(theirs, ours)
+        if self._find(theirs, ours):
+            return True
+        if not (isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours)):
+            return False
+        self.rows = [(each, other) for each, other in zip(theirs, ours)
+                     if each != other and not self._find(each, other)]
+        return not self.rows
 
     def _find(self, theirs, ours):
         for difference in DIFFERENCES:
-            if difference.is_one(theirs, ours):
+            if isinstance(theirs, difference.of) and difference.is_one(theirs, ours):
                 self.used[difference.name] += 1
                 return True
         return False
@@ -61,7 +100,7 @@ def normal(reply, side):
     """A reply in which nothing is left that must differ: bytes, or the lines of a YAML page."""
     named = NAMED_ID.match(reply)
     if named:
-        return b"%s %s%s" % (named[1], side.keys.get(int(named[2]), named[2]), named[3])
+        return b"%s %s%s" % (named[1], side.name_of(int(named[2])), named[3])
     if reply.startswith(b"OK "):
         lines = reply.split(b"\n")[1:]
         if lines[:1] == [b"---"]:
@@ -75,10 +114,8 @@ def _page(lines, side):
     if "cmd-put" in names:
         begin, is_server = side.baseline, True
     else:
-        begin, is_server = {}, False
-        if "total-jobs" in names and ("name", "default") in [
-                (name, value.strip('"')) for name, value in (row for row in rows if len(row) == 2)]:
-            begin = side.baseline_of_default
+        name = next((row[1].strip('"') for row in rows if row[0] == "name"), None)
+        begin, is_server = side.baseline_of_tubes.get(name, {}), False
     return [_row(row, begin, is_server, side) for row in rows]
 
 
@@ -89,7 +126,7 @@ def _row(row, begin, is_server, side):
     if is_server and name in ITS_OWN and re.fullmatch(ITS_OWN[name], value):
         return name, "of its own"
     if name == "id" and value.isdigit():
-        return name, side.keys.get(int(value), value)
+        return name, side.name_of(int(value))
     if CUMULATIVE.fullmatch(name) and value.isdigit() and begin:
         asked = side.controls[name[4:]] if name.startswith("cmd-") and is_server else 0
         return name, str(int(value) - begin.get(name, 0) - asked)

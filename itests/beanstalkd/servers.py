@@ -10,9 +10,9 @@ from harness.node import Node
 from harness.ports import free_port
 
 
-def settings(port):
+def settings(port, body_bytes=BODY_BYTES_MAX):
     """Of a node that is to be like the other one."""
-    return {"beanstalkd.listen": f"127.0.0.1:{port}", "limits.body_bytes": BODY_BYTES_MAX}
+    return {"beanstalkd.listen": f"127.0.0.1:{port}", "limits.body_bytes": body_bytes}
 
 
 @contextmanager

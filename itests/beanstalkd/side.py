@@ -8,7 +8,7 @@ from collections import Counter, deque
 from beanstalkd.steps import CLOSE, NOBODYS_ID, REFERENCE, SHUT
 from harness.beanstalkd import connect, reply_bytes
 
-PATIENCE_S = 10   # with what the other server has answered
+PATIENCE_S = 5    # with what the other server has answered
 QUIET_TURNS = 4   # so many turns of beanstalkd's loop without an answer: there is none to come
 TURN_BYTES = 128  # it reads at least so much in a turn, though it may skip what it reads
 ENDED = b"<the end>"
@@ -48,6 +48,12 @@ class Link:
     def is_answered(self):
         return not self.is_open or (self.asked is not None and len(self.replies) >= self.asked)
 
+    @property
+    def holds_up(self):
+        """May commands stand behind one that waits? What becomes of them with the connection's end is a
+        matter of moments."""
+        return self.is_open and (self.asked is None or self.asked - len(self.replies) > 1)
+
 
 class Side:
     """`lie`: what is made of each reply before the client sees it, see mutants.py; None: nothing."""
@@ -63,7 +69,8 @@ class Side:
         self.links = {}
         self.told = {}             # {connection: [reply, as the client saw it]}
         self.ids, self.keys = {}, {}  # {name of a job: id}, {id: name}
-        self.given = {}            # {connection: names of jobs that it was given}
+        self.has_unread = False    # answers, to a connection that was closed before
+        self._given = {}           # {connection: ids of jobs that it was given}
         self._polled = select.poll()
         self._by_file = {}
         self.controls = Counter()  # commands of our own, by name
@@ -85,6 +92,7 @@ class Side:
         """Sends it, and waits for nothing. `given`: {connection: names of jobs it was given}."""
         link = self.link(step.conn)
         if step.what == CLOSE:
+            self.has_unread = self.has_unread or not link.is_answered
             self._forget(step.conn, link)
         elif step.what == SHUT:
             self._send(link, None)
@@ -139,8 +147,19 @@ class Side:
             self.ids[key] = int(reply[9:])
             self.keys[int(reply[9:])] = key
         elif reply.startswith(b"RESERVED "):
-            self.given.setdefault(conn, []).append(self.keys.get(int(reply.split()[1])))
+            self._given.setdefault(conn, []).append(int(reply.split()[1]))
         told += [reply] if self._lie is None else self._lie(reply)
+
+    def given(self):
+        """{connection: names of the jobs that it was given}"""
+        return {conn: [self.name_of(id) for id in ids] for conn, ids in self._given.items()}
+
+    def name_of(self, id):
+        """Of a job whose INSERTED nobody has read, the next one, as of the other server's."""
+        if id not in self.keys:
+            self.keys[id] = b"@?%d@" % sum(name.startswith(b"@?") for name in self.ids)
+            self.ids[self.keys[id]] = id
+        return self.keys[id]
 
     @property
     def is_answered(self):

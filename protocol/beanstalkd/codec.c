@@ -240,6 +240,7 @@ enum beanstalkd_parsed beanstalkd_parse(struct bytes line, size_t body_max_bytes
     rest = bytes_of(line.at + front, line.len - front);
     if (!rows[command->verb].read(&rest, command))
         return BEANSTALKD_BAD_FORMAT;
+    command->is_read = true;
     if (command->verb == BEANSTALKD_PUT && command->body_bytes > body_max_bytes)
         return BEANSTALKD_JOB_TOO_BIG; /* whatever is behind the number */
     return rest.len ? BEANSTALKD_BAD_FORMAT : BEANSTALKD_PARSED;

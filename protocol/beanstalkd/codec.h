@@ -75,6 +75,7 @@ enum beanstalkd_verb {
 
 struct beanstalkd_command {
     enum beanstalkd_verb verb;
+    bool is_read;      /* its arguments are right, whatever stands behind them */
     struct bytes tube; /* borrows from the line */
     uint64_t id;
     uint32_t priority;

@@ -144,8 +144,6 @@ static void begin_put(struct request *r)
         command_answer(r, "DRAINING");
         return;
     }
-    server_of(r)->counters.producers += !client->is_producer;
-    client->is_producer = true;
     r->topic = client->used->name;
     r->id = bytes_of("", 0);
     op->in.push.body = r->body;

@@ -246,6 +246,8 @@ static void run(struct beanstalkd_client *client, const struct beanstalkd_comman
 static void take_put(struct beanstalkd_client *client, const struct beanstalkd_command *command,
                      size_t line_bytes)
 {
+    client->server->counters.producers += !client->is_producer;
+    client->is_producer = true;
     client->put = *command;
     client->line_bytes = line_bytes;
     client->awaits_body = true;
@@ -257,6 +259,13 @@ static void skip(struct beanstalkd_client *client, uint64_t bytes, const char *a
     client->skipped = answer;
 }
 
+/* In `stats`, as beanstalkd counts. */
+static bool is_counted(enum beanstalkd_parsed parsed, const struct beanstalkd_command *command)
+{
+    return command->is_read &&
+           (parsed != BEANSTALKD_BAD_FORMAT || command->verb == BEANSTALKD_PUT);
+}
+
 static void take_line(struct beanstalkd_client *client, struct bytes line, size_t line_bytes)
 {
     struct beanstalkd *s = client->server;
@@ -264,7 +273,7 @@ static void take_line(struct beanstalkd_client *client, struct bytes line, size_
     enum beanstalkd_parsed parsed =
         beanstalkd_parse(line, s->options.limits.body_max_bytes, &command);
 
-    if (parsed == BEANSTALKD_PARSED || parsed == BEANSTALKD_JOB_TOO_BIG)
+    if (is_counted(parsed, &command))
         s->counters.commands[command.verb]++;
     if (parsed == BEANSTALKD_PARSED && command.verb == BEANSTALKD_PUT) {
         take_put(client, &command, line_bytes);
