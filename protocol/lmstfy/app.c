@@ -9,7 +9,9 @@
 #include "protocol/lmstfy/codec.h"
 #include "protocol/lmstfy/handlers.h"
 
-#define SEE_ROLES (ACCESS_PRODUCE | ACCESS_CONSUME | ACCESS_INSPECT)
+/* Who counts jobs, and who sees their bodies, too. */
+#define COUNT_ROLES (ACCESS_PRODUCE | ACCESS_CONSUME | ACCESS_INSPECT)
+#define PEEK_ROLES  (ACCESS_PRODUCE | ACCESS_CONSUME)
 
 /* clang-format off */
 static const struct route routes[] = {
@@ -26,24 +28,24 @@ static const struct route routes[] = {
         .query = {"ttr", "timeout", "count", "freeze_tries"},
         .operation = "consume", .roles = ACCESS_CONSUME},
     {"GET", BYTES("/api/{namespace}/{topic}/peek"), lmstfy_peek_queue, .body = ROUTE_NO_BODY,
-        .operation = "peek", .roles = SEE_ROLES},
+        .operation = "peek", .roles = PEEK_ROLES},
     {"GET", BYTES("/api/{namespace}/{topic}/job/{id}"), lmstfy_peek_job,
         .body = ROUTE_NO_BODY,
-        .operation = "peekJob", .roles = SEE_ROLES},
+        .operation = "peekJob", .roles = PEEK_ROLES},
     {"DELETE", BYTES("/api/{namespace}/{topic}/job/{id}"), lmstfy_delete,
         .body = ROUTE_NO_BODY,
         .operation = "deleteJob", .roles = ACCESS_CONSUME | ACCESS_PRODUCE},
     {"GET", BYTES("/api/{namespace}/{topic}/size"), lmstfy_size, .body = ROUTE_NO_BODY,
         .what = JOB_READY,
-        .operation = "size", .roles = SEE_ROLES},
+        .operation = "size", .roles = COUNT_ROLES},
     {"DELETE", BYTES("/api/{namespace}/{topic}"), lmstfy_destroy, .body = ROUTE_NO_BODY,
         .operation = "destroy", .roles = ACCESS_OPERATE},
     {"GET", BYTES("/api/{namespace}/{topic}/deadletter"), lmstfy_peek_dead,
         .body = ROUTE_NO_BODY,
-        .operation = "peekDeadLetter", .roles = SEE_ROLES},
+        .operation = "peekDeadLetter", .roles = COUNT_ROLES},
     {"GET", BYTES("/api/{namespace}/{topic}/deadletter/size"), lmstfy_size,
         .body = ROUTE_NO_BODY, .what = JOB_DEAD,
-        .operation = "deadLetterSize", .roles = SEE_ROLES},
+        .operation = "deadLetterSize", .roles = COUNT_ROLES},
     {"PUT", BYTES("/api/{namespace}/{topic}/deadletter"), lmstfy_respawn,
         .body = ROUTE_NO_BODY, .query = {"limit", "ttl"},
         .operation = "respawn", .roles = ACCESS_OPERATE},

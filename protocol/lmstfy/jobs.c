@@ -169,7 +169,7 @@ static const char *read_options(struct exchange *x, struct op *op)
                     .given = SETTING_BIT(TTL) | SETTING_BIT(MAX_TRIES)},
     };
     op->in.push.rules.max_tries = options.tries;
-    return options.delay_ms > QUEUE_DELAY_MAX_MS ? "invalid delay" : NULL;
+    return NULL;
 }
 
 static const char *read_attributes(const struct exchange *x, struct attributes *attributes)

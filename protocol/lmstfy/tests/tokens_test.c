@@ -34,6 +34,7 @@ static int set_up(void **state)
     add(&text, "all produce,consume,inspect,operate topics=ns/*", "all-token");
     add(&text, "in produce topics=ns/*", "in-token");
     add(&text, "out consume topics=ns/*", "out-token");
+    add(&text, "eye inspect topics=ns/*", "eye-token");
     add(&text, "few consume,produce topics=ns/* rate=1", "few-token");
     assert_int_equal(access_take(f->access, buf_bytes(&text), &why), STATUS_OK);
     buf_fini(&text);
@@ -121,6 +122,17 @@ static void a_role_that_is_missing_is_named(void **state)
                  "{\"error\":\"this takes the role consume, in has produce\"}");
 }
 
+static void who_inspects_counts_and_sees_no_body(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_has(request(f, "GET /api/ns/q/size?token=eye-token", NULL), "\"size\":0}");
+    assert_has(request(f, "GET /api/ns/q/deadletter?token=eye-token", NULL),
+               "\"deadletter_size\":0,");
+    assert_starts(request(f, "GET /api/ns/q/peek?token=eye-token", NULL), "HTTP/1.1 403 ");
+    assert_starts(request(f, "GET /api/ns/q/job/1?token=eye-token", NULL), "HTTP/1.1 403 ");
+}
+
 /* A producer may take back what nobody holds; a consumer may end what it holds. */
 static void a_delete_does_what_the_roles_allow(void **state)
 {
@@ -173,6 +185,7 @@ int main(void)
         TEST(there_is_one_pool),
         TEST(a_token_is_for_its_namespace_alone),
         TEST(a_role_that_is_missing_is_named),
+        TEST(who_inspects_counts_and_sees_no_body),
         TEST(a_delete_does_what_the_roles_allow),
         TEST(a_rate_is_told_in_the_originals_words),
         TEST(no_page_of_another_site_consumes),
