@@ -16,7 +16,7 @@
 
 struct asked {
     struct bytes topic, id, body; /* in `room` */
-    char room[2 * PATH_MAX_BYTES + BODY_MAX_BYTES];
+    char room[3 * PATH_MAX_BYTES + BODY_MAX_BYTES];
 };
 
 /* The first `most` bytes of it, at `to`. */
@@ -39,6 +39,18 @@ static struct bytes copy_name(char *to, struct bytes from)
     return name.len > NAME_MAX_BYTES ? bytes_of(name.at, NAME_MAX_BYTES) : name;
 }
 
+/* With its namespace, where the path has one; that alone, where it has nothing else. */
+static struct bytes copy_topic(const struct exchange *x, char *to)
+{
+    struct bytes space = copy_name(to, x->namespace), name;
+
+    if (!x->namespace.len || !x->topic.len)
+        return x->namespace.len ? space : copy_name(to, x->topic);
+    to[space.len] = x->http->app->joint;
+    name = copy_name(to + space.len + 1, x->topic);
+    return bytes_of(to, space.len + 1 + name.len);
+}
+
 bool asked_is_audited(const struct http_request *r)
 {
     const struct audit *audit = r->client->http->options.audit;
@@ -54,11 +66,13 @@ void asked_note(struct http_request *r)
 
     if (!asked_is_audited(r))
         return;
-    asked = must(malloc(sizeof(*asked)));
-    asked->topic = copy_name(asked->room, x->topic);
-    asked->id = copy_name(asked->room + PATH_MAX_BYTES, x->id);
-    asked->body =
-        copy(asked->room + 2 * PATH_MAX_BYTES, buf_bytes(&r->content), BODY_MAX_BYTES);
+    asked = must(calloc(1, sizeof(*asked)));
+    asked->topic = copy_topic(x, asked->room);
+    if (!x->route->has_secrets) {
+        asked->id = copy_name(asked->room + 2 * PATH_MAX_BYTES, x->id);
+        asked->body =
+            copy(asked->room + 3 * PATH_MAX_BYTES, buf_bytes(&r->content), BODY_MAX_BYTES);
+    }
     r->asked = asked;
 }
 

@@ -49,6 +49,7 @@ struct route {
     enum route_body body;
     unsigned what;         /* the app's: for a handler of several paths */
     bool is_for_monitors;  /* served over the limits, too; its query is ignored */
+    bool has_secrets;      /* its {id} and its body are not for the audit log */
     unsigned roles;        /* that it is for, any of them (role.h); not 0 */
     const char *operation; /* its name in the API's description; NULL: it is for everybody */
     const char *query[EXCHANGE_QUERY_MAX]; /* the names it knows, up to the first NULL */

@@ -221,6 +221,33 @@ static void a_change_that_the_store_does_not_take_is_told(void **state)
     assert_string_not_equal(who_has(f, strrchr(path, '/') + 1), "");
 }
 
+/* Whoever reads it is no administrator. */
+static void no_token_is_in_the_audit_log(void **state)
+{
+    struct fixture *f = *state;
+
+    audit_begin(f);
+    assert_starts(request(f, "POST /token/ns?description=a", "token=abcdefghijklmnopqrst"),
+                  "HTTP/1.1 201 ");
+    assert_starts(request(f, "PUT /token/ns/abcdefghijklmnopqrst/limit",
+                          "{\"read\":1,\"write\":1,\"interval\":1}"),
+                  "HTTP/1.1 200 ");
+    assert_nothing(request(f, "DELETE /token/ns/abcdefghijklmnopqrst", NULL));
+    assert_has(audit_lines(), "\"operation\":\"makeToken\",\"role\":\"admin\",\"topic\":\"ns\","
+                              "\"id\":null,\"body\":null,");
+    assert_has(audit_lines(), "\"operation\":\"setLimit\"");
+    assert_has(audit_lines(), "\"operation\":\"revokeToken\"");
+    assert_null(strstr(audit_lines(), "abcdefghijklmnopqrst"));
+}
+
+static int tear_down_audit(void **state)
+{
+    int result = fixture_down(state);
+
+    audit_end();
+    return result;
+}
+
 /* ---- limits ---- */
 
 static void a_limit_is_the_rate_of_the_identity(void **state)
@@ -373,6 +400,7 @@ int main(void)
                                         set_up_closed, fixture_down),
         TEST(an_identity_of_the_file_is_changed_there),
         TEST(a_change_that_the_store_does_not_take_is_told),
+        cmocka_unit_test_setup_teardown(no_token_is_in_the_audit_log, set_up, tear_down_audit),
         TEST(a_limit_is_the_rate_of_the_identity),
         TEST(a_limit_that_cannot_be_kept_is_refused),
         TEST(it_tells_of_itself),

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "protocol/access/audit.h"
 #include "protocol/lmstfy/lmstfy.h"
 
 int lmstfy_up(void **state)
@@ -85,4 +87,36 @@ const char *publish(struct fixture *f, const char *path)
     reply = request(f, line, "body");
     assert_code(reply, 201);
     return member_of(reply, "job_id");
+}
+
+/* ---- the audit log ---- */
+
+static struct audit *audit;
+static char file[64], lines[8192];
+
+void audit_begin(struct fixture *f)
+{
+    snprintf(file, sizeof(file), "/tmp/dueq-lmstfy-audit-%d", (int)getpid());
+    audit = audit_new();
+    assert_int_equal(audit_use(audit, file), STATUS_OK);
+    f->options.audit = audit;
+    http_reload(http_port(f->http), &f->options);
+}
+
+const char *audit_lines(void)
+{
+    FILE *in = fopen(file, "r");
+    size_t len;
+
+    assert_non_null(in);
+    len = fread(lines, 1, sizeof(lines) - 1, in);
+    lines[len] = '\0';
+    fclose(in);
+    return lines;
+}
+
+void audit_end(void)
+{
+    audit_free(audit);
+    unlink(file);
 }

@@ -25,4 +25,10 @@ const char *member_of(const char *reply, const char *name);
 /* Publishes "body", and returns the new job's id, borrowed until the next call. */
 const char *publish(struct fixture *f, const char *path);
 
+/* From now on there is an audit log, whose lines so far are told, until its end: after
+ * fixture_down(). */
+void audit_begin(struct fixture *f);
+const char *audit_lines(void);
+void audit_end(void);
+
 #endif

@@ -635,6 +635,26 @@ static void a_destroyed_queue_has_no_ready_jobs(void **state)
     assert_has(request(f, "GET /api/ns/q/size", NULL), "\"size\":1}");
 }
 
+static void what_touches_many_is_in_the_audit_log(void **state)
+{
+    struct fixture *f = *state;
+
+    audit_begin(f);
+    publish(f, "/api/ns/q");
+    assert_nothing(request(f, "DELETE /api/n%73/q", NULL));
+    assert_has(audit_lines(), "\"operation\":\"destroy\",\"role\":\"operate\","
+                              "\"topic\":\"ns/q\",\"id\":null,\"body\":null,");
+    assert_has(audit_lines(), "\"status\":204,\"error\":null,\"count\":1}");
+}
+
+static int tear_down_audit(void **state)
+{
+    int result = fixture_down(state);
+
+    audit_end();
+    return result;
+}
+
 static void what_is_not_known_is_no_api(void **state)
 {
     static const char *const lines[] = {
@@ -702,6 +722,8 @@ int main(void)
         TEST(a_look_changes_nothing),
         TEST(a_delayed_job_is_seen_by_its_id_alone),
         TEST(a_destroyed_queue_has_no_ready_jobs),
+        cmocka_unit_test_setup_teardown(what_touches_many_is_in_the_audit_log, lmstfy_up,
+                                        tear_down_audit),
         TEST(what_is_not_known_is_no_api),
         TEST(what_the_store_cannot_do_is_told),
     };
