@@ -122,6 +122,38 @@ static void kicks_all_that_are_dead(void **state)
     assert_int_equal(stats_of(&f, "t").dead, 0);
 }
 
+static void kicks_those_that_wait_for_their_time(void **state)
+{
+    struct broom broom = {0};
+
+    bury_many(2);
+    push_many(700, 60000);
+    broom.sweep.limit = 600;
+    broom.sweep.tries = 1; /* of the dead, were it about them */
+    sweep(&broom, OP_KICK, 1u << JOB_DELAYED);
+    assert_int_equal(broom.status, STATUS_OK);
+    assert_int_equal(broom.count, 600);
+    assert_true(broom.has_more);
+    assert_int_equal(stats_of(&f, "t").ready, 600);
+    assert_int_equal(stats_of(&f, "t").delayed, 100);
+    assert_int_equal(stats_of(&f, "t").dead, 2);
+}
+
+static void the_kicked_may_get_a_ttl_and_tries(void **state)
+{
+    struct broom broom = {.sweep = {.ttl_ms = 60000, .tries = 9}};
+    struct call call = {0};
+
+    bury_one(&f, "t", "a");
+    bury_one(&f, "t", "b");
+    sweep(&broom, OP_KICK, 1u << JOB_DEAD);
+    assert_int_equal(broom.count, 2);
+    assert_int_equal(submit(&f, &call, OP_GET, "t", "b", 0), STATUS_OK);
+    assert_int_equal(call.job.state, JOB_READY);
+    assert_int_equal(call.job.rules.max_tries, 9);
+    assert_in_range(call.job.rules.expires_ms - memory_store_now(f.ms), 59000, 60001);
+}
+
 static void kicks_those_that_died_in_a_time(void **state)
 {
     struct broom broom = {0};
@@ -329,6 +361,9 @@ static void refuses_what_makes_no_sense(void **state)
         {.topic = BYTES("t"), .verb = OP_PURGE},
         {.topic = BYTES("t"), .verb = OP_PURGE, .states = 1u << (JOB_DEAD + 1)},
         {.topic = BYTES("t"), .verb = OP_KICK, .since_ms = -1},
+        {.topic = BYTES("t"), .verb = OP_KICK, .states = 1u << JOB_READY},
+        {.topic = BYTES("t"), .verb = OP_KICK, .ttl_ms = -1},
+        {.topic = BYTES("t"), .verb = OP_KICK, .tries = RULES_TRIES_MAX + 1},
         {.topic = BYTES("t"), .verb = OP_KICK, .before_ms = QUEUE_AT_MAX_MS + 1},
     };
 
@@ -390,6 +425,8 @@ int main(void)
         WITH_ONE(purges_the_states_asked_for_and_no_other),
         WITH_ONE(an_empty_topic_is_swept_at_once),
         WITH_ONE(kicks_all_that_are_dead),
+        WITH_ONE(kicks_those_that_wait_for_their_time),
+        WITH_ONE(the_kicked_may_get_a_ttl_and_tries),
         WITH_ONE(kicks_those_that_died_in_a_time),
         WITH_ONE(ends_at_its_limit_and_says_that_there_is_more),
         WITH_ONE(at_its_limit_a_later_state_without_jobs_is_not_more),

@@ -87,14 +87,16 @@ static void the_holder_stands_behind_it(void **state)
     struct job job = reserve(extra_op("a"));
     struct lease lease = {.id = job.id, .stamp = job.stamp, .holder = BYTES("alice")};
 
-    run_well((struct op){.verb = OP_DELIVERED, .topic = TOPIC, .in.leases = {&lease, 1}});
+    run_well((struct op){
+        .verb = OP_DELIVERED, .topic = TOPIC, .in.leases = {.items = &lease, .count = 1}});
     assert_bytes(get("a").holder, BYTES("alice"));
     assert_bytes(get("a").body, BODY);
     assert_int_equal(extra_of("a").reserves, 1);
     assert_status(release(&job, 0), OK);
     job = pop_one();
     lease = (struct lease){.id = job.id, .stamp = job.stamp};
-    run_well((struct op){.verb = OP_DELIVERED, .topic = TOPIC, .in.leases = {&lease, 1}});
+    run_well((struct op){
+        .verb = OP_DELIVERED, .topic = TOPIC, .in.leases = {.items = &lease, .count = 1}});
     assert_bytes(get("a").holder, BYTES(""));
     assert_bytes(get("a").body, BODY);
     assert_int_equal(extra_of("a").reserves, 2);
