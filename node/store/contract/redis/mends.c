@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "node/store/packed.h"
+
 /* ---- lost bodies and values ---- */
 
 static void push_large(const char *id, int64_t delay_ms)
@@ -63,6 +65,58 @@ static void a_value_that_is_not_ours_goes_with_all_its_entries(void **state)
         assert_gone("a");
     }
     assert_all_counts(0, 1, 0, 0);
+}
+
+/* A delayed job's value with an EXTRA block that says it has so many bytes; cut off after
+ * `bytes`. */
+static struct bytes extra_value(unsigned says, size_t bytes)
+{
+    static char value[200];
+    struct job job = {.state = JOB_DELAYED, .due_ms = INT64_C(1) << 42};
+
+    memset(value, 0, sizeof(value));
+    job_pack_header(&job, value);
+    value[0] = (char)(value[0] | JOB_FLAG_RULES);
+    rules_pack(&rules_default, value + JOB_HEADER_BYTES);
+    value[JOB_HEADER_BYTES + RULES_KIND_AT] = (char)RULES_EXTRA;
+    packed_put(value + JOB_HEADER_BYTES + RULES_BYTES, 2, says);
+    return bytes_of(value, bytes);
+}
+
+/* The scripts and the node judge alike. */
+static void an_extra_block_that_cannot_be_makes_a_value_not_ours(void **state)
+{
+    enum { BLOCK_AT = JOB_HEADER_BYTES + RULES_BYTES };
+    static const struct {
+        unsigned says;
+        size_t bytes;
+    } values[] = {
+        {EXTRA_BYTES, BLOCK_AT + EXTRA_BYTES},
+        {EXTRA_BYTES, BLOCK_AT + EXTRA_BYTES - 1},
+        {EXTRA_BYTES + 9, BLOCK_AT + EXTRA_BYTES + 9},
+        {EXTRA_BYTES + 9, BLOCK_AT + EXTRA_BYTES + 8},
+        {EXTRA_BYTES - 1, BLOCK_AT + EXTRA_BYTES + 20},
+        {EXTRA_BYTES_MAX + 1, 200},
+        {0, BLOCK_AT + EXTRA_BYTES},
+        {EXTRA_BYTES, BLOCK_AT},
+        {EXTRA_BYTES, BLOCK_AT + 1},
+    };
+
+    for (unsigned i = 0; i < sizeof(values) / sizeof(*values); i++) {
+        struct bytes value = extra_value(values[i].says, values[i].bytes);
+        struct job job;
+        bool is_ours = job_unpack(value, &job) == STATUS_OK;
+
+        assert_int_equal(is_ours, i == 0 || i == 2);
+        push_delayed("a", FAR_MS);
+        plant_value("a", value.at, value.len);
+        audit();
+        assert_suspect("a", is_ours ? DAMAGE_WRONG_TIME : DAMAGE_NO_VALUE);
+        assert_int_equal(mend("a"), is_ours ? DAMAGE_WRONG_TIME : DAMAGE_NO_VALUE);
+        if (is_ours)
+            assert_status(cancel("a"), OK);
+        assert_gone("a");
+    }
 }
 
 /* ---- ttl ---- */
@@ -478,6 +532,7 @@ static void what_a_newer_version_has_set_stays(void **state)
 static const struct CMUnitTest tests[] = {
     TEST(a_job_whose_body_is_lost_dies_of_it),
     TEST(a_value_that_is_not_ours_goes_with_all_its_entries),
+    TEST(an_extra_block_that_cannot_be_makes_a_value_not_ours),
     TEST(a_ttl_is_watched_again),
     TEST(who_has_no_ttl_is_not_watched),
     TEST(a_topic_that_is_not_listed_is_listed_again),

@@ -395,11 +395,18 @@ static void a_missing_body_stops_the_pop_before_anything_is_taken(void **state)
     contract_refused(id_op(OP_GET, "b"), 'n');
 }
 
-/* Values too short to hold the due, or the rules. */
+/* Values too short to hold the due, the rules, or what else they say that they have. */
 static void a_value_that_is_too_short_stops_its_topic_alone(void **state)
 {
-    static const char values[][25] = {{0x01}, {0x41}, {0x02}, {0x03}, {0x43}};
-    static const size_t lens[] = {1, 24, 23, 1, 24};
+    static const char values[][JOB_HEADER_BYTES + RULES_BYTES + EXTRA_BYTES] = {
+        {0x01},
+        {0x41},
+        {0x02},
+        {0x03},
+        {0x43},
+        {0x41, [30] = (char)RULES_EXTRA},
+        {0x43, [30] = (char)RULES_EXTRA}};
+    static const size_t lens[] = {1, 24, 23, 1, 24, 69, 46};
 
     for (unsigned i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
         char place = values[i][0] % 8 == JOB_DELAYED ? 'd'
