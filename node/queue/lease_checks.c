@@ -156,7 +156,9 @@ static void judge_and_send(void *arg, struct op *op)
 
 void lease_checks_send(struct lease_checks *c, struct op *op)
 {
-    if (key_of(c)->is_known)
+    if (op->in.lease.is_nodes)
+        core_send(c->core, op);
+    else if (key_of(c)->is_known)
         judge_and_send(c, op);
     else
         core_send_after_read(c->core, op, judge_and_send, c);

@@ -18,6 +18,9 @@
  * saw one of an older version: a lease that is used, or a look of the store, finds that out,
  * and the store keeps it.
  *
+ * A lease that the node itself holds for a client (in.lease.is_nodes) has never been told to
+ * anybody, and needs no check.
+ *
  * In auto, where nobody knows yet what the other nodes can read, a store where numbers alone
  * may be out is in the middle of an upgrade: they are handed out. In any other store they are
  * not.

@@ -320,6 +320,8 @@ struct op {
             int64_t stamp;     /* ACK, RELEASE, TOUCH, BURY; 0: nobody's */
             bool has_check;    /* the client has brought one. The store looks at neither: */
             uint64_t check;    /* where it is wrong, the engine has put 0 for the stamp */
+            bool is_nodes;     /* the node holds the lease for its client, who does not know it:
+                                * it needs no check. The store does not look at that either */
             int64_t delay_ms;  /* RELEASE: 0 for at once; -1: as the job's backoff says */
             int64_t ttr_ms;    /* TOUCH: 0 for the job's own TTR */
             bool has_priority; /* RELEASE, BURY: the job has `priority` from now on */

@@ -182,6 +182,7 @@ static struct op *use_lease(struct request *r)
     r->topic = r->held->topic;
     r->id = r->held->id;
     op->in.lease.stamp = r->held->stamp;
+    op->in.lease.is_nodes = true;
     op->in.lease.is_owned = HELD_IS_OWNED;
     return op;
 }

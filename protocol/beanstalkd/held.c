@@ -64,7 +64,10 @@ static void release(struct held *held)
         .topic = held->topic,
         .id = held->id,
         .client = held->client,
-        .in.lease = {.stamp = held->stamp, .is_end = true, .is_owned = HELD_IS_OWNED},
+        .in.lease = {.stamp = held->stamp,
+                     .is_nodes = true,
+                     .is_end = true,
+                     .is_owned = HELD_IS_OWNED},
     };
     queue_submit(held->all->queue, &held->op);
 }
@@ -183,11 +186,23 @@ void held_add(struct holder *holder, uint64_t number, struct bytes topic, const 
     held->number = number;
     held->stamp = job->stamp;
     held->ttr_ms = job->ttr_ms;
+    held->reserves = (job->extra.is_there ? job->extra.reserves : job->tries) + 1;
     list_prepend(slot_of(holder->all, number), &held->slot); /* the newest counts */
     if (job->ttr_ms)
         held_renew(held, job->ttr_ms);
     else
         enter(held, HELD_OVER, HELD_DONE_MS);
+}
+
+struct held *held_of_any(struct held_all *all, uint64_t number)
+{
+    LIST_EACH (link, slot_of(all, number)) {
+        struct held *held = CONTAINER_OF(link, struct held, slot);
+
+        if (held->number == number)
+            return held;
+    }
+    return NULL;
 }
 
 struct held *held_find(struct holder *holder, uint64_t number)

@@ -63,6 +63,7 @@ struct held {
     bool is_busy; /* a command of its connection is about it */
     uint64_t number;
     struct bytes topic, id, client;
+    unsigned reserves;     /* of the job, with this one */
     int64_t stamp, ttr_ms; /* a TTR of 0: the job was done with its delivery */
     int64_t end_mono_ms;
     struct op op; /* that gives it back */
@@ -82,6 +83,9 @@ void held_add(struct holder *holder, uint64_t number, struct bytes topic, const 
 
 /* NULL: it does not hold that. */
 struct held *held_find(struct holder *holder, uint64_t number);
+
+/* Of whatever holder; NULL: nobody's here. */
+struct held *held_of_any(struct held_all *all, uint64_t number);
 
 /* Its time begins anew, and is so long. */
 void held_renew(struct held *held, int64_t left_ms);

@@ -58,28 +58,52 @@ static const char *state_word(enum job_state state)
     return state == JOB_DEAD ? "buried" : job_state_word(state);
 }
 
-static int64_t left_ms(const struct job_row *row, int64_t now_ms)
+/* A job that has just been handed over: its consumer has it, but the store learns so only when
+ * the consumer's kernel has acknowledged the reply. NULL: the store knows best. */
+static const struct held *held_here(struct request *r, const struct job *job)
 {
+    const struct held *held = held_of_any(&server_of(r)->held, r->command.id);
+
+    return held && job->state == JOB_RESERVED && held->stamp == job->stamp ? held : NULL;
+}
+
+static int64_t left_ms(const struct request *r, const struct op *op, const struct held *held)
+{
+    const struct job_row *row = &op->out.row;
     bool has_time = row->job.state == JOB_RESERVED || row->job.state == JOB_DELAYED;
 
-    return has_time ? at_least_0(row->place_ms - now_ms) : 0;
+    if (held)
+        return at_least_0(held->end_mono_ms - timers_now(&server_of(r)->port.loop->timers));
+    return has_time ? at_least_0(row->place_ms - op->now_ms) : 0;
+}
+
+static int64_t made_ms(const struct job *job)
+{
+    return job->extra.is_there ? job->extra.created_ms : job->due_ms - job->delay_ms;
 }
 
 /* Jobs of other dialects are not counted, but for their tries. */
-static void print_job(struct buf *yaml, const struct job_row *row, int64_t now_ms)
+static unsigned reserves(const struct job *job, const struct held *held)
 {
-    const struct job *job = &row->job;
+    unsigned told = job->extra.is_there ? job->extra.reserves : job->tries;
+
+    return held && held->reserves > told ? held->reserves : told;
+}
+
+static void print_job(struct buf *yaml, struct request *r, const struct op *op)
+{
+    const struct job *job = &op->out.row.job;
     const struct job_extra *extra = &job->extra;
-    int64_t made_ms = extra->is_there ? extra->created_ms : job->due_ms - job->delay_ms;
+    const struct held *held = held_here(r, job);
 
     beanstalkd_yaml_word(yaml, "state", state_word(job->state));
     beanstalkd_yaml_number(yaml, "pri", job->rules.priority);
-    beanstalkd_yaml_number(yaml, "age", at_least_0(now_ms - made_ms) / SECOND_MS);
+    beanstalkd_yaml_number(yaml, "age", at_least_0(op->now_ms - made_ms(job)) / SECOND_MS);
     beanstalkd_yaml_number(yaml, "delay", job->delay_ms / SECOND_MS);
     beanstalkd_yaml_number(yaml, "ttr", job->ttr_ms / SECOND_MS);
-    beanstalkd_yaml_number(yaml, "time-left", left_ms(row, now_ms) / SECOND_MS);
+    beanstalkd_yaml_number(yaml, "time-left", left_ms(r, op, held) / SECOND_MS);
     beanstalkd_yaml_number(yaml, "file", 0);
-    beanstalkd_yaml_number(yaml, "reserves", extra->is_there ? extra->reserves : job->tries);
+    beanstalkd_yaml_number(yaml, "reserves", reserves(job, held));
     beanstalkd_yaml_number(yaml, "timeouts", extra->timeouts);
     beanstalkd_yaml_number(yaml, "releases", extra->releases);
     beanstalkd_yaml_number(yaml, "buries", extra->buries);
@@ -99,7 +123,7 @@ static void on_job_got(struct op *op)
     beanstalkd_yaml_number(yaml, "id",
                            (int64_t)numbers_of(&server_of(r)->numbers, r->topic, r->id));
     beanstalkd_yaml_text(yaml, "tube", r->topic);
-    print_job(yaml, &op->out.row, op->now_ms);
+    print_job(yaml, r, op);
     answer_yaml(r);
 }
 

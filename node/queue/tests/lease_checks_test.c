@@ -249,6 +249,16 @@ static void follows_the_rules_of_the_upgrade(void **state)
     }
 }
 
+static void a_lease_that_the_node_holds_needs_no_check(void **state)
+{
+    struct client c = take(&f, "1");
+    struct call call = {.op.in.lease = {.is_nodes = true}};
+
+    set_rule(&f, QUEUE_LEASE_CHECK_REQUIRE);
+    assert_int_equal(submit(&f, &call, OP_ACK, "t", "1", c.stamp), STATUS_OK);
+    assert_false(memory_store_port(f.ms)->lease_key.has_bare);
+}
+
 static void leases_of_an_older_node_outlive_it_in_a_new_store(void **state)
 {
     struct client c;
@@ -335,6 +345,7 @@ int main(void)
         TEST(a_number_alone_is_refused_in_a_new_store),
         TEST(a_number_alone_is_taken_where_such_leases_may_be_out),
         TEST(follows_the_rules_of_the_upgrade),
+        TEST(a_lease_that_the_node_holds_needs_no_check),
         TEST(leases_of_an_older_node_outlive_it_in_a_new_store),
         TEST(nodes_of_a_store_take_each_others_leases),
         TEST(a_node_that_has_no_key_yet_waits_for_it),
