@@ -503,6 +503,21 @@ static void clear_all_purges_all_topics_and_tells_how_many(void **state)
     assert_has(clear_all(f), " ms，删除 0 行数据\"");
 }
 
+#define MANY 600 /* more than a page for each of the four buckets */
+
+static void clear_all_goes_on_over_pages_of_topics(void **state)
+{
+    struct fixture *f = *state;
+    char job[64];
+
+    options.clear_all = true;
+    for (int i = 0; i < MANY; i++) {
+        snprintf(job, sizeof(job), "{\"topic\":\"t%d\"}", i);
+        assert_has(push(f, job), "{\"success\":true,");
+    }
+    assert_has(clear_all(f), " ms，删除 600 行数据\"");
+}
+
 /* How many jobs the reply says are gone. */
 static int gone(const char *reply)
 {
@@ -692,6 +707,7 @@ int main(void)
         TEST(health_is_told),
         TEST(clear_all_is_off_unless_it_is_enabled),
         TEST(clear_all_purges_all_topics_and_tells_how_many),
+        TEST(clear_all_goes_on_over_pages_of_topics),
         TEST(clear_all_that_stops_tells_how_many_are_gone),
         TEST(clear_all_tells_what_may_have_happened),
         TEST(clear_all_ends_with_its_client),
