@@ -47,6 +47,7 @@ def test_ids_are_one_space_over_all_topics(node, topic):
 
 def test_a_job_goes_between_the_protocols(node, api, topic):
     data_of("/push", {"topic": topic, "id": "a", "body": "over REST", "subtopic": "s"})
+    assert api.get(topic, "a")["attributes"] == [{"name": "subtopic", "value": "s"}]
     job = api.pop_one(topic)
     assert (job["id"], job["body"]) == ("a", "over REST")
     data_of("/delete?jobId=a")
