@@ -6,7 +6,7 @@ has them as operationId and x-roles, and doc/security.md in a row for each role.
 is for everybody, and is listed here, so that no path is forgotten.
 
 The page's rows of dialects, a row for each port with its paths by role, are held against the
-tables of protocol/PORT/.
+tables of protocol/PORT/; but for a row that tells the methods of a path apart, in words.
 """
 import argparse
 import pathlib
@@ -84,6 +84,8 @@ def dialect_differences(root):
         for role, cell in zip(DIALECT_COLUMNS, cells.split("|")):
             for path in re.findall(r"`([^`]+)`", cell):
                 found.setdefault(path, set()).add(role)
+        if not all(path.startswith("/") for path in found):
+            continue
         expected = dialect_table(root / "protocol" / port)
         for path in sorted(expected.keys() | found.keys()):
             if expected.get(path) != found.get(path):

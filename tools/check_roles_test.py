@@ -38,6 +38,7 @@ PAGE = '''| `operate` | touches many | `purge`, `getTopic` |
 | port | `produce` | `consume` | `inspect` | `operate` | for everybody |
 |---|---|---|---|---|---|
 | [`some`](some.md) | `/push`, `/job` | | `/job` | | `/health` |
+| [`other`](other.md) | `PUT` of jobs | | | | |
 '''
 
 
