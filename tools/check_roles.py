@@ -5,8 +5,9 @@ protocol/api/app.c has each path with its operation and the roles that it is for
 has them as operationId and x-roles, and doc/security.md in a row for each role. What has no role
 is for everybody, and is listed here, so that no path is forgotten.
 
-The page's rows of dialects, a row for each port with its paths by role, are held against the
-tables of protocol/PORT/; but for a row that tells the methods of a path apart, in words.
+The page's rows of dialects, a row for each folder with its paths by role, are held against the
+tables of protocol/FOLDER/. A path whose methods have different roles stands there with each of
+them: `PUT /path`.
 """
 import argparse
 import pathlib
@@ -19,11 +20,11 @@ FOR_EVERYBODY = {"/", "/v1", "/v1/", "/v1/openapi.yaml", "/health/live", "/healt
 ROUTE = re.compile(r'^    \{"([A-Z]+)", BYTES\("([^"]+)"\)(.*?)(?=^    \{"|^\};)',
                    re.MULTILINE | re.DOTALL)
 ROLES = re.compile(r'\.operation = "(\w+)", \.roles = ([A-Z_ |]+)')
-ANY_ROUTE = re.compile(r'^    \{(?:"[A-Z]+"|NULL), BYTES\("([^"]+)"\)(.*?)(?=^    \{|^\};)',
+ANY_ROUTE = re.compile(r'^    \{("[A-Z]+"|NULL), BYTES\("([^"]+)"\)(.*?)(?=^    \{|^\};)',
                        re.MULTILINE | re.DOTALL)
 ANY_ROLES = re.compile(r"\.roles = ([A-Z_ |]+)")
 DIALECT_ROW = re.compile(r"^\| \[`(\w+)`\]\([^)]+\) \|(.*)\|$", re.MULTILINE)
-DIALECT_COLUMNS = ("produce", "consume", "inspect", "operate", "everybody")
+DIALECT_COLUMNS = ("produce", "consume", "inspect", "operate", "admin", "everybody")
 PAGE_ROW = re.compile(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
 
 
@@ -67,30 +68,39 @@ def page(root):
 
 
 def dialect_table(folder):
-    """{path: roles}, those of all its methods"""
+    """{path: {method: roles}}"""
     found = {}
     for source in sorted(folder.glob("*.c")):
-        for path, rest in ANY_ROUTE.findall(source.read_text("utf-8")):
+        for method, path, rest in ANY_ROUTE.findall(source.read_text("utf-8")):
             roles = ANY_ROLES.search(rest)
-            found.setdefault(path, set()).update(
+            found.setdefault(path, {})[method.strip('"')] = {
                 word.strip().removeprefix("ACCESS_").lower()
-                for word in (roles[1].split("|") if roles else ["no role"]))
+                for word in (roles[1].split("|") if roles else ["no role"])}
     return found
 
 
+def as_on_the_page(methods_of):
+    """{path, or "METHOD path": roles}"""
+    shown = {}
+    for path, methods in methods_of.items():
+        if all(roles == next(iter(methods.values())) for roles in methods.values()):
+            shown[path] = next(iter(methods.values()))
+        else:
+            shown.update({f"{method} {path}": roles for method, roles in methods.items()})
+    return shown
+
+
 def dialect_differences(root):
-    for port, cells in DIALECT_ROW.findall((root / "doc/security.md").read_text("utf-8")):
+    for folder, cells in DIALECT_ROW.findall((root / "doc/security.md").read_text("utf-8")):
         found = {}
         for role, cell in zip(DIALECT_COLUMNS, cells.split("|")):
             for path in re.findall(r"`([^`]+)`", cell):
                 found.setdefault(path, set()).add(role)
-        if not all(path.startswith("/") for path in found):
-            continue
-        expected = dialect_table(root / "protocol" / port)
+        expected = as_on_the_page(dialect_table(root / "protocol" / folder))
         for path in sorted(expected.keys() | found.keys()):
             if expected.get(path) != found.get(path):
-                yield (f"doc/security.md: {port}: {path} has {found.get(path, 'nothing')}, "
-                       f"in protocol/{port} {expected.get(path, 'nothing')}")
+                yield (f"doc/security.md: {folder}: {path} has {found.get(path, 'nothing')}, "
+                       f"in protocol/{folder} {expected.get(path, 'nothing')}")
 
 
 def differences(where, expected, found):

@@ -29,16 +29,19 @@ DIALECT = '''static const struct route routes[] = {
     {NULL, BYTES("/push"), push, .body = ROUTE_JOBS_BODY,
         .operation = "push", .roles = ACCESS_PRODUCE},
     {"GET", BYTES("/job"), get, .roles = ACCESS_PRODUCE | ACCESS_INSPECT},
+    {"PUT", BYTES("/token"), put, .roles = ACCESS_ADMIN},
+    {"GET", BYTES("/token"), list, .roles = ACCESS_ADMIN},
+    {"PUT", BYTES("/jobs"), put, .roles = ACCESS_PRODUCE},
+    {"DELETE", BYTES("/jobs"), purge, .roles = ACCESS_OPERATE},
     {"GET", BYTES("/health"), tell_health, .roles = ACCESS_EVERYBODY},
 };
 '''
 PAGE = '''| `operate` | touches many | `purge`, `getTopic` |
 | `inspect` | looks | `getTopic` |
 
-| port | `produce` | `consume` | `inspect` | `operate` | for everybody |
-|---|---|---|---|---|---|
-| [`some`](some.md) | `/push`, `/job` | | `/job` | | `/health` |
-| [`other`](other.md) | `PUT` of jobs | | | | |
+| port | `produce` | `consume` | `inspect` | `operate` | `admin` | for everybody |
+|---|---|---|---|---|---|---|
+| [`some`](some.md) | `/push`, `/job`, `PUT /jobs` | | `/job` | `DELETE /jobs` | `/token` | `/health` |
 '''
 
 
@@ -69,10 +72,14 @@ class Roles(unittest.TestCase):
                 {"page": PAGE.replace("`purge`, ", "")},
                 {"page": PAGE.replace("`inspect` |", "`admin` |", 1)},
                 {"page": PAGE.replace("`/push`, ", "")},
-                {"page": PAGE.replace("| `/job` | | `/health`", "| | `/job` | `/health`")},
+                {"page": PAGE.replace("| `/job` | `DELETE", "| | `/job`, `DELETE")},
+                {"page": PAGE.replace("`DELETE /jobs`", "")},
+                {"page": PAGE.replace("`PUT /jobs`", "`/jobs`")},
+                {"dialect": DIALECT.replace("list, .roles = ACCESS_ADMIN",
+                                            "list, .roles = ACCESS_INSPECT")},
                 {"dialect": DIALECT.replace("ACCESS_PRODUCE}", "ACCESS_CONSUME}")},
                 {"dialect": DIALECT.replace(".roles = ACCESS_EVERYBODY", ".what = 1")},
-                {"dialect": DIALECT.replace('"/job"', '"/jobs"')}]:
+                {"dialect": DIALECT.replace('"/job"', '"/jobx"')}]:
             with self.subTest(planted):
                 self.assertNotEqual(found(**planted), [])
 

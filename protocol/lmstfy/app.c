@@ -9,10 +9,6 @@
 #include "protocol/lmstfy/codec.h"
 #include "protocol/lmstfy/handlers.h"
 
-/* Who counts jobs, and who sees their bodies, too. */
-#define COUNT_ROLES (ACCESS_PRODUCE | ACCESS_CONSUME | ACCESS_INSPECT)
-#define PEEK_ROLES  (ACCESS_PRODUCE | ACCESS_CONSUME)
-
 /* clang-format off */
 static const struct route routes[] = {
     {"PUT", BYTES("/api/{namespace}/{topic}"), lmstfy_publish, .body = ROUTE_JOBS_BODY,
@@ -28,24 +24,26 @@ static const struct route routes[] = {
         .query = {"ttr", "timeout", "count", "freeze_tries"},
         .operation = "consume", .roles = ACCESS_CONSUME},
     {"GET", BYTES("/api/{namespace}/{topic}/peek"), lmstfy_peek_queue, .body = ROUTE_NO_BODY,
-        .operation = "peek", .roles = PEEK_ROLES},
+        .operation = "peek", .roles = ACCESS_PRODUCE | ACCESS_CONSUME},
     {"GET", BYTES("/api/{namespace}/{topic}/job/{id}"), lmstfy_peek_job,
         .body = ROUTE_NO_BODY,
-        .operation = "peekJob", .roles = PEEK_ROLES},
+        .operation = "peekJob", .roles = ACCESS_PRODUCE | ACCESS_CONSUME},
     {"DELETE", BYTES("/api/{namespace}/{topic}/job/{id}"), lmstfy_delete,
         .body = ROUTE_NO_BODY,
         .operation = "deleteJob", .roles = ACCESS_CONSUME | ACCESS_PRODUCE},
     {"GET", BYTES("/api/{namespace}/{topic}/size"), lmstfy_size, .body = ROUTE_NO_BODY,
         .what = JOB_READY,
-        .operation = "size", .roles = COUNT_ROLES},
+        .operation = "size", .roles = ACCESS_PRODUCE | ACCESS_CONSUME | ACCESS_INSPECT},
     {"DELETE", BYTES("/api/{namespace}/{topic}"), lmstfy_destroy, .body = ROUTE_NO_BODY,
         .operation = "destroy", .roles = ACCESS_OPERATE},
     {"GET", BYTES("/api/{namespace}/{topic}/deadletter"), lmstfy_peek_dead,
         .body = ROUTE_NO_BODY,
-        .operation = "peekDeadLetter", .roles = COUNT_ROLES},
+        .operation = "peekDeadLetter",
+        .roles = ACCESS_PRODUCE | ACCESS_CONSUME | ACCESS_INSPECT},
     {"GET", BYTES("/api/{namespace}/{topic}/deadletter/size"), lmstfy_size,
         .body = ROUTE_NO_BODY, .what = JOB_DEAD,
-        .operation = "deadLetterSize", .roles = COUNT_ROLES},
+        .operation = "deadLetterSize",
+        .roles = ACCESS_PRODUCE | ACCESS_CONSUME | ACCESS_INSPECT},
     {"PUT", BYTES("/api/{namespace}/{topic}/deadletter"), lmstfy_respawn,
         .body = ROUTE_NO_BODY, .query = {"limit", "ttl"},
         .operation = "respawn", .roles = ACCESS_OPERATE},
@@ -213,7 +211,7 @@ static const struct route admin_routes[] = {
         .body = ROUTE_SMALL_BODY,
         .operation = "setLimit", .has_secrets = true, .roles = ACCESS_ADMIN},
     {"GET", BYTES("/token/{namespace}/{id}/limit"), lmstfy_get_limit, .body = ROUTE_NO_BODY,
-        .operation = "getLimit", .roles = ACCESS_ADMIN},
+        .operation = "getLimit", .has_secrets = true, .roles = ACCESS_ADMIN},
     {"DELETE", BYTES("/token/{namespace}/{id}/limit"), lmstfy_drop_limit,
         .body = ROUTE_NO_BODY,
         .operation = "dropLimit", .has_secrets = true, .roles = ACCESS_ADMIN},
