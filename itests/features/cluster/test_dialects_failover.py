@@ -6,6 +6,7 @@ In the place of the virtual address a client has the list of the nodes.
 import itertools
 import json
 import threading
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -105,7 +106,57 @@ class GmqWeb(Client):
         return AGAIN
 
 
-DIALECTS = (Mykit, GmqWeb)
+class Ouqiang(Client):
+    """A pop waits for longer than the client: it asks again, as it would behind a proxy."""
+    word = "ouqiang"
+    failures = ("添加失败: ", "获取Job失败: ", "删除失败: ")
+
+    def said(self, answer):
+        message = answer["message"]
+        return message.partition(": ")[2] if message.startswith(self.failures) else message
+
+    def done(self, path, **body):
+        answer = self.ask(path, json.dumps(body).encode())
+        assert answer["code"] == 0, answer
+        return answer["data"]
+
+    def push(self, topic, name, delay):
+        self.done("/push", topic=topic, id=name, delay=max(delay, 1), ttr=60)
+
+    def fetch(self, topic):
+        job = self.done("/pop", topic=topic)
+        return job and job["id"]
+
+    def finish(self, name):
+        self.done("/finish", id=name)
+        return DONE
+
+
+class DelayTask(Client):
+    """A task is done with its delivery; an add whose answer was lost may make a second one."""
+    word = "delaytask"
+
+    def said(self, answer):
+        return answer["error_msg"]
+
+    def push(self, topic, name, delay):
+        task = {"topic": topic, "content": name, "timing_moment": int(time.time()) + delay}
+        answer = self.ask("/delay/task/add", json.dumps(task).encode())
+        assert answer["dm_error"] == 0, answer
+
+    def fetch(self, topic):
+        answer = self.ask("/delay/task/pull", json.dumps({"topic": topic}).encode())
+        if answer["dm_error"] == 0:
+            return answer["content"]
+        assert answer["dm_error"] == 404, answer
+        threading.Event().wait(0.1)  # a pull does not wait
+        return None
+
+    def finish(self, name):
+        return DONE
+
+
+DIALECTS = (Mykit, GmqWeb, Ouqiang, DelayTask)
 
 
 class Run:

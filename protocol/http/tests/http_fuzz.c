@@ -115,6 +115,24 @@ static struct buf read_all(struct bytes stream, unsigned seed)
     return r.story;
 }
 
+/* As the body of a form. */
+static void check_form(struct bytes stream)
+{
+    char *copy = malloc(stream.len);
+    struct bytes rest, name, value;
+
+    assert(copy);
+    memcpy(copy, stream.at, stream.len);
+    rest = bytes_of(copy, stream.len);
+    while (form_next(&rest, &name, &value) > 0) {
+        check_within(name, bytes_of(copy, stream.len));
+        check_within(value, bytes_of(copy, stream.len));
+        assert(!name.len || !memchr(name.at, '&', name.len) ||
+               memchr(stream.at, '%', stream.len));
+    }
+    free(copy);
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
     struct buf whole, cut;
@@ -123,6 +141,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     if (size < 2)
         return 0;
     stream = bytes_of((const char *)data + 1, size - 1);
+    check_form(stream);
     whole = read_all(stream, 0);
     cut = read_all(stream, 1 + data[0]);
     assert(bytes_equal(buf_bytes(&whole), buf_bytes(&cut)));
