@@ -44,6 +44,6 @@ struct http_change {
 
 /* Makes a copy of the change. */
 void http_change_identity(struct exchange *x, struct registry *r,
-                          const struct http_change *change);
+                          const struct http_change *ask);
 
 #endif

@@ -93,13 +93,11 @@ static void cancel_unless_held(struct deleting *d)
 static void on_acked(struct id_ack *ack)
 {
     struct deleting *d = CONTAINER_OF(ack, struct deleting, ack);
-    bool is_held = ack->status != STATUS_NOT_FOUND && ack->status != STATUS_NOT_OWNER;
+    bool is_over = ack->status == STATUS_NOT_FOUND || ack->status == STATUS_NOT_OWNER;
 
-    if (ack->status == STATUS_OK)
-        reply_deleted(d);
-    else if (is_held)
+    if (ack->status && !is_over)
         reply_not_deleted(d, ack->status);
-    else if (exchange_may(d->x, ACCESS_PRODUCE))
+    else if (is_over && exchange_may(d->x, ACCESS_PRODUCE))
         cancel_unless_held(d);
     else
         reply_deleted(d);
