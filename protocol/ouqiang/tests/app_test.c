@@ -178,6 +178,19 @@ static void what_is_refused_says_why(void **state)
     assert_reply(call(*state, "GET", "/", NULL), 404, "404 page not found\n");
 }
 
+static void no_page_of_another_site_asks(void **state)
+{
+    static const char request[] = "GET /finish HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n"
+                                  "Sec-Fetch-Site: cross-site\r\n" CLOSE "{\"id\":\"1\"}";
+    struct fixture *f = *state;
+
+    push(f, "t", "1", "b");
+    assert_has(ask(f, request),
+               "\r\n\r\n{\"code\":1,\"message\":\"删除失败: forbidden_origin: ");
+    assert_reply_starts(call(f, "POST", "/get", "{\"id\":\"1\"}"), 200,
+                        "{\"code\":0,\"message\":\"操作成功\",\"data\":{");
+}
+
 static void a_body_over_the_limit_is_refused(void **state)
 {
     struct buf json = BUF_INIT;
@@ -283,6 +296,7 @@ int main(void)
         TEST(a_job_can_be_deleted_in_any_state),
         TEST(an_id_is_of_one_job_in_all_topics),
         TEST(what_is_refused_says_why),
+        TEST(no_page_of_another_site_asks),
         TEST(a_body_over_the_limit_is_refused),
         TEST(nothing_happens_where_the_store_is_away),
         TEST(an_answer_that_is_lost_is_told_from_a_refusal),
