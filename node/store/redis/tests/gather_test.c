@@ -79,6 +79,38 @@ static void each_topic_has_its_call(void **state)
     assert_int_equal(stats_of(n, "u").ready, 15);
 }
 
+static void submit_push_of(struct node *n, struct job_op *j, uint32_t priority,
+                           struct bytes attributes)
+{
+    *j = (struct job_op){.op.in.push = {.body = BYTES("body"),
+                                        .rules = rules_default,
+                                        .by_id = true,
+                                        .attributes = attributes}};
+    j->op.in.push.rules.priority = priority;
+    submit_op(n, j, OP_PUSH, "t");
+}
+
+/* Of attributes there may be too many for one call. */
+static void
+those_of_several_priorities_share_a_call_and_those_with_attributes_do_not(void **state)
+{
+    struct node *n = *state;
+    long long before = calls(n);
+
+    for (unsigned i = 0; i < 20; i++)
+        submit_push_of(n, &jobs[i], i * 100, BYTES(""));
+    submit_push(n, &jobs[20], "t");
+    await_all(n, 21);
+    assert_int_equal(calls(n) - before, 1);
+    assert_int_equal(stats_of(n, "t").urgent, 11);
+    before = calls(n);
+    for (unsigned i = 0; i < 3; i++)
+        submit_push_of(n, &jobs[i], 7, BYTES("\1a\0\1b"));
+    await_all(n, 3);
+    assert_int_equal(calls(n) - before, 3);
+    assert_int_equal(stats_of(n, "t").ready, 24);
+}
+
 static void a_call_has_at_most_so_many(void **state)
 {
     struct node *n = *state;
@@ -394,6 +426,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STARTED(pushes_of_one_turn_and_topic_are_one_call),
         STARTED(each_topic_has_its_call),
+        STARTED(those_of_several_priorities_share_a_call_and_those_with_attributes_do_not),
         STARTED(a_call_has_at_most_so_many),
         STARTED(a_call_has_at_most_so_many_bytes),
         STARTED(an_id_that_comes_twice_in_a_turn_is_pushed_once),

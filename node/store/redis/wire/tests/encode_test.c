@@ -61,7 +61,10 @@ static struct op largest(enum op_verb verb)
     for (unsigned i = 0; i < OP_RECORDS_MAX; i++)
         items[i] = (struct history_item){
             .topic = name, .id = name, .node = node, .client = leases[0].holder};
-    if (verb == OP_POP) {
+    if (verb == OP_PUSH) { /* those with attributes do not travel together */
+        op.in.push = (typeof(op.in.push)){.rules = rules_default, .by_id = true};
+        op.in.push.rules.priority = RULES_PRIORITY_MAX;
+    } else if (verb == OP_POP) {
         op.in.pop.count = OP_ITEMS_MAX;
     } else if (verb == OP_TAKE) {
         op.in.pop.count = 1;
@@ -643,6 +646,17 @@ static void has_room_for_the_longest_names_and_the_most_items(void **state)
     }
 }
 
+static void has_room_for_the_most_attributes(void **state)
+{
+    static const char packed[ATTRIBUTES_MAX_BYTES];
+    struct op op = largest(OP_PUSH);
+
+    op.in.push.attributes = bytes_of(packed, sizeof(packed));
+    script_encode(&call, &keys, &op, sha);
+    assert_has_room();
+    assert_int_equal(arg(call.argc - 1).len, RULES_BYTES + EXTRA_BYTES_MAX);
+}
+
 /* What is left of an earlier, longer one is not sent. */
 static void is_put_together_anew_for_each_command(void **state)
 {
@@ -754,6 +768,7 @@ int main(void)
         cmocka_unit_test(asks_for_pages_from_where_the_last_one_ended),
         cmocka_unit_test(brings_the_leaders_token_last),
         cmocka_unit_test(has_room_for_the_longest_names_and_the_most_items),
+        cmocka_unit_test(has_room_for_the_most_attributes),
         cmocka_unit_test(is_put_together_anew_for_each_command),
         cmocka_unit_test(asks_for_an_owner_without_a_script),
         cmocka_unit_test(walks_over_all_keys_without_a_script),
