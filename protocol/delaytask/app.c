@@ -158,5 +158,5 @@ const struct http_app delaytask_app = {
     .route_count = sizeof(routes) / sizeof(*routes),
     .write_error = write_error,
     .ignores_unknown_query = true,
-    .guards_reads = true,
+    .reads_change = true,
 };

@@ -224,5 +224,5 @@ const struct http_app gmq_web_app = {
     .write_error = write_error,
     .content_type = "application/json; charset=utf-8",
     .ignores_unknown_query = true,
-    .guards_reads = true,
+    .reads_change = true,
 };

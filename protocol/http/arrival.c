@@ -38,7 +38,7 @@ static bool is_forgery(const struct exchange *x)
 {
     bool is_read = x->route->method && strcmp(x->route->method, "GET") == 0;
 
-    return (!is_read || x->http->app->guards_reads) && head_is_foreign(&x->head);
+    return (!is_read || x->http->app->reads_change) && head_is_foreign(&x->head);
 }
 
 /* By TLS a browser asks for a certificate of the page's name, which the node does not have; a

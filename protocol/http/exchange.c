@@ -313,7 +313,8 @@ uint64_t exchange_group(const struct exchange *x)
     return hash ? hash : 1;
 }
 
-/* HEAD goes where GET goes; the reply has no body.
+/* HEAD goes where GET goes, and its reply has no body; where a GET may change something, HEAD
+ * goes nowhere: a job that is popped must not be lost.
  *
  * Paths and queries are cut into their parts first and unescaped then, so that any byte can be
  * in any part. An unknown name in the query is refused: a typing error must not turn into a
@@ -393,13 +394,15 @@ static bool is_match(const struct route *route, struct bytes path, struct parame
     }
 }
 
-static bool has_method(const struct route *route, struct bytes method)
+static bool has_method(const struct http_app *app, const struct route *route,
+                       struct bytes method)
 {
-    if (!route->method)
-        return true;
-    if (bytes_equal(method, BYTES("HEAD")))
+    if (bytes_equal(method, BYTES("HEAD"))) {
+        if (app->reads_change && !route->is_for_monitors)
+            return false;
         method = BYTES("GET");
-    return bytes_equal(bytes_of_text(route->method), method);
+    }
+    return !route->method || bytes_equal(bytes_of_text(route->method), method);
 }
 
 enum http_error route_find(struct exchange *x)
@@ -413,7 +416,7 @@ enum http_error route_find(struct exchange *x)
         if (!is_match(&app->routes[i], x->head.path, &p))
             continue;
         error = HTTP_ERROR_METHOD;
-        if (!has_method(&app->routes[i], x->head.method))
+        if (!has_method(app, &app->routes[i], x->head.method))
             continue;
         x->route = &app->routes[i];
         x->topic = p.topic;
@@ -446,8 +449,8 @@ void route_print_allowed(const struct http_app *app, struct bytes path, struct b
             continue;
         if (to->len)
             buf_add_text(to, ", ");
-        buf_add_text(to, app->routes[i].method);
-        if (has_method(&app->routes[i], BYTES("HEAD")))
+        buf_add_text(to, app->routes[i].method ? app->routes[i].method : "GET, POST");
+        if (has_method(app, &app->routes[i], BYTES("HEAD")))
             buf_add_text(to, ", HEAD");
     }
 }

@@ -58,7 +58,7 @@ struct route {
 /* A dialect of HTTP. Static. */
 struct http_app {
     const char *name;           /* of its port, in logs and metrics */
-    const struct route *routes; /* HEAD goes where GET goes */
+    const struct route *routes; /* HEAD goes where GET goes; but see reads_change */
     unsigned route_count;
     /* Adds the body of an error reply, and returns its status code. `message` is the error's
      * own text, or that of the handler that refuses; `count`: so many were done before, or
@@ -70,8 +70,8 @@ struct http_app {
     /* The rest is for dialects that differ from the native API. */
     const char *content_type; /* of errors and of what exchange_reply_buf() sends; NULL: JSON */
     bool ignores_unknown_query; /* of a name that is given twice, the first one counts */
-    bool guards_reads; /* no page of another site may ask, by GET neither: one of them changes
-                        * things */
+    bool reads_change; /* a GET may change something: no page of another site may ask, by GET
+                        * neither, and HEAD is for monitors' paths only */
     char joint;        /* the topic of a path with {namespace} is NAMESPACE, this, TOPIC; see
                         * exchange_topic() */
     /* A token that stands elsewhere than in Authorization, which is read where this one has

@@ -189,7 +189,7 @@ const struct http_app lmstfy_app = {
     .route_count = sizeof(routes) / sizeof(*routes),
     .write_error = write_error,
     .ignores_unknown_query = true,
-    .guards_reads = true,
+    .reads_change = true,
     .joint = '/',
     .token_of = token_of,
 };
@@ -235,7 +235,7 @@ const struct http_app lmstfy_admin_app = {
     .route_count = sizeof(admin_routes) / sizeof(*admin_routes),
     .write_error = write_error,
     .ignores_unknown_query = true,
-    .guards_reads = true,
+    .reads_change = true,
     .joint = '/',
     .token_of = token_of_operator,
 };

@@ -374,5 +374,5 @@ const struct http_app mykit_app = {
     .write_error = write_error,
     .content_type = "application/json;charset=UTF-8",
     .ignores_unknown_query = true,
-    .guards_reads = true,
+    .reads_change = true,
 };

@@ -231,5 +231,5 @@ const struct http_app ouqiang_app = {
     .write_error = write_error,
     .content_type = "text/plain; charset=utf-8",
     .ignores_unknown_query = true,
-    .guards_reads = true,
+    .reads_change = true,
 };
