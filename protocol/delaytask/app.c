@@ -35,9 +35,13 @@ static bool read(struct exchange *x, struct delaytask_request *request)
 
     if (!passes(x, delaytask_read(x->body, request, room)))
         return false;
-    if (exchange_has_topic(x, request->topic))
+    if (!topic_name_is_valid(request->topic)) /* a pop takes several, with commas between */
+        exchange_reply_error(x, HTTP_ERROR_BAD_TOPIC);
+    else if (!exchange_has_topic(x, request->topic))
+        exchange_reply_error_text(x, HTTP_ERROR_FORBIDDEN,
+                                  "this identity is not for this topic");
+    else
         return true;
-    exchange_reply_error_text(x, HTTP_ERROR_FORBIDDEN, "this identity is not for this topic");
     return false;
 }
 
@@ -107,7 +111,7 @@ static void take(struct exchange *x, struct bytes topic, struct bytes id)
 
     one.take_id = id;
     if (http_pop(x, topic, &one, on_popped))
-        exchange_reply_error_text(x, HTTP_ERROR_BAD_TOPIC, "a pull is of one topic");
+        exchange_reply_error(x, HTTP_ERROR_OUT_OF_RANGE); /* never: it is one topic */
 }
 
 /* Never early: by its id, too, a task is taken only when it is due. */

@@ -90,25 +90,51 @@ static void errors_of_the_store_are_told_apart(void **state)
                         "{\"dm_error\":504,\"error_msg\":\"unknown: ");
 }
 
-static void topics_are_those_of_the_ports_identity(void **state)
+static struct access *act_as(struct fixture *f, const char *line)
 {
-    struct fixture *f = *state;
-    struct buf why = BUF_INIT;
     struct access *known = access_new();
+    struct buf why = BUF_INIT;
 
-    assert_int_equal(access_take(known, BYTES("shop produce topics=t\n"), &why), STATUS_OK);
+    assert_int_equal(access_take(known, bytes_of_text(line), &why), STATUS_OK);
     f->options.access = known;
     f->options.as = "shop";
     http_reload(http_port(f->http), &f->options);
+    return known;
+}
+
+static void act_as_anybody(struct fixture *f, struct access *known)
+{
+    f->options.access = NULL;
+    http_reload(http_port(f->http), &f->options);
+    access_free(known);
+}
+
+static void topics_are_those_of_the_ports_identity(void **state)
+{
+    struct fixture *f = *state;
+    struct access *known = act_as(f, "shop produce topics=t\n");
+
     add(f, "c", 0);
     assert_reply_starts(
         call(f, "POST", ADD, "{\"topic\":\"u\",\"timing_moment\":1,\"content\":\"c\"}"), 200,
         "{\"dm_error\":403,\"error_msg\":\"forbidden: this identity is not for this topic\"}");
     assert_reply_starts(call(f, "POST", PULL, "{\"topic\":\"t\"}"), 200,
                         "{\"dm_error\":403,\"error_msg\":\"forbidden: ");
-    f->options.access = NULL;
-    http_reload(http_port(f->http), &f->options);
-    access_free(known);
+    act_as_anybody(f, known);
+}
+
+/* "s,t" begins as the topics of the identity do. */
+static void a_list_of_topics_is_none(void **state)
+{
+    struct fixture *f = *state;
+    struct access *known;
+
+    add(f, "c", -10);
+    known = act_as(f, "shop consume topics=s*\n");
+    assert_reply_starts(call(f, "POST", PULL, "{\"topic\":\"s,t\"}"), 200,
+                        "{\"dm_error\":400,\"error_msg\":\"bad_topic: ");
+    act_as_anybody(f, known);
+    assert_reply_starts(call(f, "POST", PULL, "{\"topic\":\"t\"}"), 200, "{\"dm_error\":0,");
 }
 
 static void the_reply_is_json_with_a_length(void **state)
@@ -160,6 +186,7 @@ int main(void)
                                         fixture_down),
         cmocka_unit_test_setup_teardown(topics_are_those_of_the_ports_identity, set_up,
                                         fixture_down),
+        cmocka_unit_test_setup_teardown(a_list_of_topics_is_none, set_up, fixture_down),
         cmocka_unit_test_setup_teardown(the_reply_is_json_with_a_length, set_up, fixture_down),
         cmocka_unit_test_setup_teardown(a_form_that_is_json_is_json, set_up, fixture_down),
         cmocka_unit_test_setup_teardown(what_is_refused_says_why, set_up, fixture_down),
