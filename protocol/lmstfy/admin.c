@@ -67,7 +67,7 @@ void lmstfy_metrics(struct exchange *x)
 
 /* ---- namespaces and their queues ---- */
 
-#define INFO_MAX 10000 /* queues */
+#define INFO_MAX 10000 /* queues, and one more is too many */
 
 struct listing {
     struct exchange *x;
@@ -127,7 +127,7 @@ static void ask_page(struct listing *l);
 
 static void take_page(struct listing *l)
 {
-    for (unsigned i = 0; i < l->op.out.topics.count && l->count < INFO_MAX; i++) {
+    for (unsigned i = 0; i < l->op.out.topics.count && l->count <= INFO_MAX; i++) {
         struct bytes topic = l->op.out.topics.rows[i].topic;
 
         if (!lmstfy_space_of(topic).len || !exchange_has_topic(l->x, topic))
@@ -152,7 +152,7 @@ static void on_page(struct op *op)
         return;
     }
     take_page(l);
-    if (l->count == INFO_MAX) {
+    if (l->count > INFO_MAX) {
         end_listing(l);
         exchange_reply_error_text(l->x, HTTP_ERROR_WRONG_STATE,
                                   "there are more than %d queues: the native API lists them "
@@ -318,6 +318,8 @@ static const char *why_not(const struct exchange *x, const struct asked *asked)
         return "invalid description";
     if (asked->token.len && asked->token.len < TOKEN_MIN)
         return "the user token was too short";
+    if (asked->token.len > HTTP_TOKEN_MAX)
+        return "the user token was too long";
     why = lmstfy_check_names(x->namespace, BYTES("q"), false);
     if (!why && !lmstfy_add_topic(&topic, x->namespace, BYTES("q")))
         why = "a namespace has at most 198 characters, and does not begin with '-'";

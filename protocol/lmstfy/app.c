@@ -55,18 +55,20 @@ static const struct route routes[] = {
 
 /* ---- tokens: X-Token, or `token` in the query, each "[pool:]token" ---- */
 
-/* The first `token` of a query, unescaped into `room`; `at` is NULL: there is none. */
+/* The first `token` of a query, unescaped into `room`; `at` is NULL: there is none. One that no
+ * token can be stays as it is, and is a wrong one: it must not count as none. */
 static struct bytes token_in_query(struct bytes query, char room[HTTP_TOKEN_MAX])
 {
-    struct bytes name, value;
+    struct bytes name, value, token;
 
     while (url_query_next(&query, &name, &value)) {
-        if (!bytes_equal(name, BYTES("token")) || value.len > HTTP_TOKEN_MAX)
+        if (!bytes_equal(name, BYTES("token")))
             continue;
-        memcpy(room, value.at, value.len);
-        value.at = room;
-        if (url_unescape(&value))
+        if (value.len > HTTP_TOKEN_MAX)
             return value;
+        memcpy(room, value.at, value.len);
+        token = bytes_of(room, value.len);
+        return url_unescape(&token) ? token : value;
     }
     return bytes_of(NULL, 0);
 }

@@ -108,18 +108,14 @@ static bool is_of_topic(const struct id_ack *ack, struct bytes topic)
     return bytes_equal(CONTAINER_OF(ack, struct deleting, ack)->x->topic, topic);
 }
 
-/* `published`: the id of the job in its place, or "". The exchange's path is taken. */
+/* `published`: the id of the job in its place, or ""; it may lie in the handler's memory. The
+ * exchange's path is taken. */
 static void delete_job(struct exchange *x, struct bytes published)
 {
-    struct deleting *d;
-    char room[NUMBER_MAX];
-    size_t len = published.len;
+    struct deleting *d = exchange_keep(x, sizeof(*d));
 
-    if (len)
-        memcpy(room, published.at, len); /* it may go with what the exchange keeps so far */
-    d = exchange_keep(x, sizeof(*d));
-    *d = (struct deleting){.x = x, .published_len = len};
-    memcpy(d->published, room, len);
+    *d = (struct deleting){.x = x, .published_len = published.len};
+    memcpy(d->published, published.at, published.len);
     x->on_cancel_wait = NULL; /* an acknowledgement goes on without its client */
     if (!job_id_is_valid(x->id)) {
         reply_deleted(d);
@@ -185,7 +181,7 @@ static const char *read_attributes(const struct exchange *x, struct attributes *
 struct pushing {
     struct exchange *x;
     unsigned count, in_flight, published;
-    enum status failure; /* of the first one that failed; OK: none has */
+    enum status failure; /* of one that may have happened, else of the first one; OK: none */
     struct attributes attributes;
     struct pushing_job {
         struct op op;
@@ -209,7 +205,6 @@ static void reply_failed(const struct pushing *p)
 {
     enum http_error error = http_error_of(p->failure);
 
-    p->x->count = p->published;
     if (is_bulk(p->x))
         exchange_reply_error_text(p->x, error, "%u of %u jobs are published; of the others: %s",
                                   p->published, p->count, http_error_row(error)->text);
@@ -252,7 +247,7 @@ static void on_pushed(struct op *op)
         job->id_len = op->out.push.id.len;
         memcpy(job->id, op->out.push.id.at, job->id_len);
         p->published++;
-    } else if (!p->failure) {
+    } else if (!p->failure || status_is_unknown(op->status)) {
         p->failure = op->status;
     }
     if (--p->in_flight == 0)

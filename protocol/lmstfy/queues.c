@@ -115,11 +115,9 @@ struct sweeping {
 /* With an error after some were done, their number is in the audit log. */
 static void reply_failed(struct exchange *x, const struct sweep *sweep)
 {
-    x->count = (int64_t)sweep->count;
-    if (sweep->status == STATUS_CANCELLED)
-        exchange_reply_error(x, HTTP_ERROR_STOPPING);
-    else
-        exchange_reply_status_error(x, sweep->status);
+    enum http_error error = http_error_of(sweep->status);
+
+    exchange_reply_error_count(x, error, http_error_row(error)->text, sweep->count);
 }
 
 static void on_purged(struct sweep *sweep)

@@ -149,7 +149,7 @@ static void what_is_wrong_with_a_token_is_told(void **state)
         {"POST /token/ns", "description=%zz", "the form has a malformed escape"},
     };
     struct fixture *f = *state;
-    char json[128], line[400], name[300];
+    char json[128], line[700], name[300], token[HTTP_TOKEN_MAX + 2];
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         snprintf(json, sizeof(json), "{\"error\":\"%s\"}", rows[i].error);
@@ -160,6 +160,10 @@ static void what_is_wrong_with_a_token_is_told(void **state)
     snprintf(line, sizeof(line), "POST /token/%s?description=a", name);
     assert_reply(request(f, line, NULL), 400,
                  "{\"error\":\"namespace or queue name too long\"}");
+    memset(token, 't', sizeof(token) - 1);
+    token[sizeof(token) - 1] = '\0';
+    snprintf(line, sizeof(line), "POST /token/ns?description=a&token=%s", token);
+    assert_reply(request(f, line, NULL), 400, "{\"error\":\"the user token was too long\"}");
     assert_reply(request(f, "GET /token/ns", NULL), 200, NOTHING);
 }
 
@@ -232,10 +236,13 @@ static void no_token_is_in_the_audit_log(void **state)
     assert_starts(request(f, "PUT /token/ns/abcdefghijklmnopqrst/limit",
                           "{\"read\":1,\"write\":1,\"interval\":1}"),
                   "HTTP/1.1 200 ");
+    assert_starts(request(f, "GET /token/ns/abcdefghijklmnopqrst/limit", NULL),
+                  "HTTP/1.1 200 ");
     assert_nothing(request(f, "DELETE /token/ns/abcdefghijklmnopqrst", NULL));
     assert_has(audit_lines(), "\"operation\":\"makeToken\",\"role\":\"admin\",\"topic\":\"ns\","
                               "\"id\":null,\"body\":null,");
     assert_has(audit_lines(), "\"operation\":\"setLimit\"");
+    assert_has(audit_lines(), "\"operation\":\"getLimit\"");
     assert_has(audit_lines(), "\"operation\":\"revokeToken\"");
     assert_null(strstr(audit_lines(), "abcdefghijklmnopqrst"));
 }

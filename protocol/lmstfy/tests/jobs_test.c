@@ -174,6 +174,21 @@ static void a_bulk_that_fails_says_how_many_are_there(void **state)
                  "{\"namespace\":\"ns\",\"queue\":\"q\",\"size\":2}");
 }
 
+static void a_bulk_of_which_some_may_be_there_says_unknown(void **state)
+{
+    struct fixture *f = *state;
+    struct buf bulk = BUF_INIT;
+    const char *reply;
+
+    buf_printf(&bulk, "[\"%0*d\",2]", JOB_BODY_MAX, 0);
+    memory_store_fail(f->ms, 1, STATUS_UNKNOWN, MEMORY_UNDONE);
+    reply = request(f, "PUT /api/ns/q/bulk", buf_text(&bulk));
+    assert_starts(reply, "HTTP/1.1 504 ");
+    assert_has(reply,
+               "{\"error\":\"0 of 2 jobs are published; of the others: the store did not");
+    buf_fini(&bulk);
+}
+
 /* ---- consume ---- */
 
 static void a_consumer_gets_all_of_a_job(void **state)
@@ -645,6 +660,10 @@ static void what_touches_many_is_in_the_audit_log(void **state)
     assert_has(audit_lines(), "\"operation\":\"destroy\",\"role\":\"operate\","
                               "\"topic\":\"ns/q\",\"id\":null,\"body\":null,");
     assert_has(audit_lines(), "\"status\":204,\"error\":null,\"count\":1}");
+    publish(f, "/api/ns/q");
+    memory_store_fail(f->ms, 1, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    assert_code(request(f, "DELETE /api/ns/q", NULL), 502);
+    assert_has(audit_lines(), "\"status\":502,\"error\":\"store_error\",\"count\":0}");
 }
 
 static int tear_down_audit(void **state)
@@ -697,6 +716,7 @@ int main(void)
         TEST(a_bulk_is_stored_as_its_raw_json),
         TEST(what_is_wrong_with_a_bulk_is_told),
         TEST(a_bulk_that_fails_says_how_many_are_there),
+        TEST(a_bulk_of_which_some_may_be_there_says_unknown),
         TEST(a_consumer_gets_all_of_a_job),
         TEST(a_job_for_ever_has_no_ttl),
         TEST(what_is_wrong_with_a_consume_is_told),

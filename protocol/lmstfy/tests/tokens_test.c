@@ -76,6 +76,21 @@ static void without_a_token_nothing_is_done(void **state)
     assert_int_equal(memory_store_count(f->ms, OP_PUSH), 0);
 }
 
+/* Not as whoever the port's clients without a token are. */
+static void a_token_that_cannot_be_one_is_a_wrong_one(void **state)
+{
+    struct fixture *f = *state;
+    char line[HTTP_TOKEN_MAX + 100] = "GET /api/ns/q?token=";
+    size_t len = strlen(line);
+
+    f->options.as = "all";
+    http_reload(http_port(f->http), &f->options);
+    memset(line + len, 't', HTTP_TOKEN_MAX + 1);
+    assert_reply(request(f, line, NULL), 401, WRONG);
+    assert_reply(request(f, "GET /api/ns/q?token=%zz", NULL), 401, WRONG);
+    assert_reply(request(f, "GET /api/ns/q", NULL), 404, NONE);
+}
+
 static void a_wrong_token_is_told_and_too_many_are_slowed(void **state)
 {
     struct fixture *f = *state;
@@ -181,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_token_is_in_its_header_or_in_the_query),
         TEST(without_a_token_nothing_is_done),
+        TEST(a_token_that_cannot_be_one_is_a_wrong_one),
         TEST(a_wrong_token_is_told_and_too_many_are_slowed),
         TEST(there_is_one_pool),
         TEST(a_token_is_for_its_namespace_alone),
