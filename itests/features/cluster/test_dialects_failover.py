@@ -3,6 +3,7 @@ leader: nothing that was acknowledged is lost, and what was fetched before is fi
 
 In the place of the virtual address a client has the list of the nodes.
 """
+import base64
 import itertools
 import json
 import threading
@@ -156,7 +157,53 @@ class DelayTask(Client):
         return DONE
 
 
-DIALECTS = (Mykit, GmqWeb, Ouqiang, DelayTask)
+class Lmstfy(Client):
+    """Repeats what ended with 5xx, as lmstfy's own client does; a publish whose answer was lost may
+    make a second job. Ids are the server's."""
+    word = "lmstfy"
+
+    def __init__(self, ports):
+        super().__init__(ports)
+        self.ids = {}  # by the jobs' bodies
+
+    def ask(self, path, body=None, method="GET"):
+        return wait_until(lambda: self.try_method(method, path, body), f"{path} is answered",
+                          timeout_s=60)
+
+    def try_method(self, method, path, body):
+        """(status, what it says)"""
+        asked = urllib.request.Request(f"http://127.0.0.1:{self.port}/api/ns/{path}", body,
+                                       method=method)
+        try:
+            with urllib.request.urlopen(asked, timeout=15) as reply:
+                text = reply.read()
+                return reply.status, json.loads(text) if text else None
+        except urllib.error.HTTPError as error:
+            if error.code < 500:
+                return error.code, json.load(error)
+        except OSError:
+            pass
+        self.port = next(self.ports)
+        return None
+
+    def push(self, topic, name, delay):
+        status, answer = self.ask(f"{topic}?delay={delay}&tries=9", name.encode(), "PUT")
+        assert status == 201, answer
+
+    def fetch(self, topic):
+        status, job = self.ask(f"{topic}?ttr=60&timeout=1")
+        if status == 404:
+            return None
+        name = base64.b64decode(job["data"]).decode()
+        self.ids[name] = f"{topic}/job/{job['job_id']}"
+        return name
+
+    def finish(self, name):
+        assert self.ask(self.ids[name], None, "DELETE") == (204, None)
+        return DONE
+
+
+DIALECTS = (Mykit, GmqWeb, Ouqiang, DelayTask, Lmstfy)
 
 
 class Run:
