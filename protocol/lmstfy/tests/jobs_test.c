@@ -281,6 +281,15 @@ static void several_jobs_are_a_list_with_all_that_were_asked_for(void **state)
     assert_reply(request(f, "GET /api/ns/q?count=2", NULL), 404, NONE);
 }
 
+static void a_reply_without_a_body_takes_no_job(void **state)
+{
+    struct fixture *f = *state;
+
+    publish(f, "/api/ns/q?tries=1");
+    assert_starts(request(f, "HEAD /api/ns/q", NULL), "HTTP/1.1 404 ");
+    assert_has(request(f, "GET /api/ns/q", NULL), "\"remain_tries\":0,");
+}
+
 static void a_list_of_one_is_a_list(void **state)
 {
     struct fixture *f = *state;
@@ -722,6 +731,7 @@ int main(void)
         TEST(what_is_wrong_with_a_consume_is_told),
         TEST(queues_are_asked_in_their_order),
         TEST(several_jobs_are_a_list_with_all_that_were_asked_for),
+        TEST(a_reply_without_a_body_takes_no_job),
         TEST(a_list_of_one_is_a_list),
         TEST(a_consumer_waits_as_long_as_it_wants_and_no_longer),
         TEST(a_consumer_that_leaves_costs_no_try),
