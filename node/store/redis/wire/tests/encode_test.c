@@ -651,6 +651,7 @@ static void has_room_for_the_most_attributes(void **state)
     static const char packed[ATTRIBUTES_MAX_BYTES];
     struct op op = largest(OP_PUSH);
 
+    op.bucket = 1;
     op.in.push.attributes = bytes_of(packed, sizeof(packed));
     script_encode(&call, &keys, &op, sha);
     assert_has_room();
