@@ -236,15 +236,6 @@ enum status api_decode_leases(struct bytes object, struct bytes *list, unsigned 
 
 /* ---- the whole body ---- */
 
-static struct bytes trim(struct bytes text)
-{
-    while (text.len && json_is_space(text.at[0]))
-        text = bytes_of(text.at + 1, text.len - 1);
-    while (text.len && json_is_space(text.at[text.len - 1]))
-        text.len--;
-    return text;
-}
-
 enum status api_decode(struct bytes body, struct bytes *value, struct api_why *why)
 {
     static const char *const faults[] = {
@@ -256,12 +247,12 @@ enum status api_decode(struct bytes body, struct bytes *value, struct api_why *w
     size_t at_byte;
     enum json_fault fault = json_check_at(body, &at_byte);
 
-    if (!trim(body).len)
+    if (!json_trim(body).len)
         return api_because(why, STATUS_BAD_REQUEST,
                            "the body is missing (an object, {} at least)");
     if (fault)
         return api_because(why, STATUS_BAD_REQUEST, "%s, at byte %zu", faults[fault], at_byte);
-    *value = trim(body);
+    *value = json_trim(body);
     return STATUS_OK;
 }
 
@@ -270,7 +261,7 @@ enum status api_decode_nothing(struct bytes body, struct api_why *why)
     struct bytes object = BYTES("");
     enum status status;
 
-    if (!trim(body).len)
+    if (!json_trim(body).len)
         return STATUS_OK;
     status = api_decode(body, &object, why);
     return status ? status : object_read(object, "", NULL, 0, NULL, why);

@@ -37,11 +37,8 @@ static bool read(struct exchange *x, struct delaytask_request *request)
         return false;
     if (!topic_name_is_valid(request->topic)) /* a pop takes several, with commas between */
         exchange_reply_error(x, HTTP_ERROR_BAD_TOPIC);
-    else if (!exchange_has_topic(x, request->topic))
-        exchange_reply_error_text(x, HTTP_ERROR_FORBIDDEN,
-                                  "this identity is not for this topic");
     else
-        return true;
+        return exchange_is_for_topics(x, request->topic);
     return false;
 }
 

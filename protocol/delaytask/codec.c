@@ -65,8 +65,7 @@ const char *delaytask_read(struct bytes json, struct delaytask_request *request,
                  at_byte);
         return room;
     }
-    while (json.len && json_is_space(json.at[0]))
-        json = bytes_of(json.at + 1, json.len - 1);
+    json = json_trim(json);
     if (json_kind_of(json) != JSON_KIND_OBJECT)
         return "the body must be an object";
     json_pick(json, names, values, 4);
@@ -130,9 +129,7 @@ const char *delaytask_refusal_of_add(const struct delaytask_request *request, ch
     memcpy(room, request->content.at, request->content.len);
     if (json_check(copy) != JSON_FAULT_NONE)
         return NULL;
-    while (copy.len && json_is_space(copy.at[0]))
-        copy = bytes_of(copy.at + 1, copy.len - 1);
-    json_pick(copy, names, values, 2);
+    json_pick(json_trim(copy), names, values, 2);
     if (!values[0].len || !values[1].len)
         return NULL;
     if (json_kind_of(values[0]) != JSON_KIND_STRING ||
@@ -172,10 +169,6 @@ void delaytask_add_added(struct buf *out, struct bytes task_id)
 
 void delaytask_add_pulled(struct buf *out, struct bytes content)
 {
-    buf_add_text(out, DONE "\"content\":");
-    if (!json_add_text(out, content)) {
-        buf_add_text(out, ",\"content_base64\":");
-        json_add_base64(out, content);
-    }
+    json_put_bytes(out, DONE "\"content\":", content, ",\"content_base64\":");
     buf_add_char(out, '}');
 }

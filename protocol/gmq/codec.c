@@ -553,11 +553,7 @@ void gmq_reply_job(struct buf *out, struct bytes id, struct bytes topic, const s
 {
     open_result(out, id);
     add_number(out, "{\"TTR\":", seconds_of(visible_ttr_ms(job->ttr_ms, strict)), strict);
-    buf_add_text(out, ",\"body\":");
-    if (!json_add_text(out, job->body)) {
-        buf_add_text(out, ",\"body_base64\":");
-        json_add_base64(out, job->body);
-    }
+    json_put_bytes(out, ",\"body\":", job->body, ",\"body_base64\":");
     add_number(out, ",\"consume_num\":", job->tries, strict);
     add_number(out, ",\"delay\":", seconds_of(job->delay_ms), strict);
     buf_add_text(out, ",\"id\":");

@@ -1,7 +1,6 @@
 #include "protocol/gmq_web/gmq_web.h"
 
 #include "node/queue/queue.h"
-#include "protocol/access/identity.h"
 #include "protocol/access/role.h"
 #include "protocol/gmq_web/codec.h"
 #include "protocol/http/exchange.h"
@@ -16,15 +15,6 @@ static void reply_done(struct exchange *x, const char *msg)
 
     gmq_web_add_done(&json, msg);
     exchange_reply_buf(x, 200, &json);
-}
-
-static bool is_for_topic(struct exchange *x, struct bytes topic)
-{
-    if (exchange_has_topic(x, topic))
-        return true;
-    exchange_reply_error_text(x, HTTP_ERROR_FORBIDDEN, "%.*s is not for this topic",
-                              BYTES_ARG(x->who->name));
-    return false;
 }
 
 /* ---- push ---- */
@@ -63,7 +53,7 @@ static void push(struct exchange *x)
         exchange_reply_error_text(x, HTTP_ERROR_OUT_OF_RANGE, "%s", why);
         return;
     }
-    if (is_for_topic(x, job.topic))
+    if (exchange_is_for_topics(x, job.topic))
         http_submit(x,
                     &(struct op){.verb = OP_PUSH,
                                  .topic = job.topic,
@@ -92,14 +82,6 @@ static void on_popped(struct exchange *x, struct pop *pop)
     }
 }
 
-static bool is_for_topics(struct exchange *x, struct bytes topics)
-{
-    while (topics.len)
-        if (!is_for_topic(x, bytes_cut(&topics, ',')))
-            return false;
-    return true;
-}
-
 static void pop(struct exchange *x)
 {
     struct bytes topics = exchange_query_text(x, "topic");
@@ -109,7 +91,7 @@ static void pop(struct exchange *x)
         exchange_reply_error_text(x, HTTP_ERROR_BAD_TOPIC, "topic is empty");
         return;
     }
-    if (!is_for_topics(x, topics))
+    if (!exchange_is_for_topics(x, topics))
         return;
     if (http_pop(x, topics, &ask, on_popped))
         exchange_reply_error_text(x, HTTP_ERROR_OUT_OF_RANGE,
@@ -119,21 +101,9 @@ static void pop(struct exchange *x)
 
 /* ---- ack ---- */
 
-struct acking {
-    struct exchange *x;
-    struct id_ack ack;
-};
-
-static bool is_ack_for(const struct id_ack *ack, struct bytes topic)
-{
-    const struct exchange *x = CONTAINER_OF(ack, struct acking, ack)->x;
-
-    return exchange_may_go_on(x) && exchange_has_topic(x, topic);
-}
-
 static void on_acked(struct id_ack *ack)
 {
-    struct exchange *x = CONTAINER_OF(ack, struct acking, ack)->x;
+    struct exchange *x = http_ack_exchange(ack);
 
     if (ack->status == STATUS_OK)
         reply_done(x, "ack success");
@@ -147,22 +117,11 @@ static void on_acked(struct id_ack *ack)
 static void ack(struct exchange *x)
 {
     struct bytes id = exchange_query_text(x, "jobId");
-    struct acking *a;
 
-    if (!id.len) {
+    if (id.len)
+        http_ack_by_id(x, id, on_acked);
+    else
         exchange_reply_error_text(x, HTTP_ERROR_BAD_ID, "jobId is empty");
-        return;
-    }
-    a = exchange_keep(x, sizeof(*a));
-    *a = (struct acking){.x = x,
-                         .ack = {.id = id,
-                                 .holder = exchange_holder(x),
-                                 .group = exchange_group(x),
-                                 .is_alone = true,
-                                 .client = exchange_client(x),
-                                 .is_for = is_ack_for,
-                                 .on_done = on_acked}};
-    queue_ack_by_id(exchange_queue(x), &a->ack);
 }
 
 /* ---- the table ---- */
@@ -201,17 +160,12 @@ static int code_of(const struct exchange *x, enum http_error error)
     return code == 400 ? 400 : 500;
 }
 
-/* The rows' texts get their word in front, which tells what is refused from what may have
- * happened. */
 static int write_error(struct exchange *x, struct buf *out, enum http_error error,
                        struct bytes message, int64_t count)
 {
-    const struct http_error_row *row = http_error_row(error);
     struct buf text = BUF_INIT;
 
-    if (bytes_equal(message, bytes_of_text(row->text)))
-        buf_printf(&text, "%s: ", row->word);
-    buf_add_bytes(&text, message);
+    http_error_add(&text, error, message);
     gmq_web_add_error(out, buf_bytes(&text));
     buf_fini(&text);
     return code_of(x, error);

@@ -63,8 +63,7 @@ bool gmq_web_job_read(struct bytes json, struct gmq_web_job *job, const char **w
     *why = "data is not JSON, or not UTF-8";
     if (json_check(json))
         return false;
-    while (json_is_space(json.at[0]))
-        json = bytes_of(json.at + 1, json.len - 1);
+    json = json_trim(json);
     *why = "data must be a job, an object";
     if (json_kind_of(json) != JSON_KIND_OBJECT)
         return false;
@@ -113,11 +112,7 @@ static void put_number_text(struct buf *out, const char *before, int64_t number)
 void gmq_web_add_popped(struct buf *out, struct bytes topic, const struct job *job)
 {
     put_number_text(out, "{\"code\":0,\"data\":{\"TTR\":", seconds_of(job->ttr_ms));
-    buf_add_text(out, ",\"body\":");
-    if (!json_add_text(out, job->body)) {
-        buf_add_text(out, ",\"body_base64\":");
-        json_add_base64(out, job->body);
-    }
+    json_put_bytes(out, ",\"body\":", job->body, ",\"body_base64\":");
     put_number_text(out, ",\"consume_num\":", job->tries);
     put_number_text(out, ",\"delay\":", seconds_of(job->delay_ms));
     json_put_text(out, ",\"id\":", job->id);

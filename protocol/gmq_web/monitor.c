@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/encoding.h"
 #include "node/queue/queue.h"
-#include "protocol/access/identity.h"
 #include "protocol/gmq_web/codec.h"
 #include "protocol/gmq_web/gmq_web.h"
 #include "protocol/http/exchange.h"
@@ -260,11 +259,8 @@ void gmq_web_jobs(struct exchange *x)
         return;
     }
     is_key = gmq_web_key_read(key, &kind, &topic) && topic_name_is_valid(topic);
-    if (is_key && !exchange_has_topic(x, topic)) {
-        exchange_reply_error_text(x, HTTP_ERROR_FORBIDDEN, "%.*s is not for this topic",
-                                  BYTES_ARG(x->who->name));
+    if (is_key && !exchange_is_for_topics(x, topic))
         return;
-    }
     l = exchange_keep(x, sizeof(*l));
     *l = (struct listing){.x = x, .topic = topic, .kind = kind, .left = limit};
     gmq_web_open(&l->json);

@@ -228,6 +228,12 @@ static void reply_without_role(struct exchange *x, const char *roles)
     buf_fini(&own);
 }
 
+static void reply_without_topic(struct exchange *x)
+{
+    exchange_reply_error_text(x, HTTP_ERROR_FORBIDDEN, "%.*s is not for this topic",
+                              BYTES_ARG(x->who->name));
+}
+
 void admit_reply_forbidden(struct http_request *r)
 {
     struct exchange *x = &r->exchange;
@@ -237,8 +243,7 @@ void admit_reply_forbidden(struct http_request *r)
     if (!x->who)
         reply_closed(x, buf_text(&roles));
     else if (exchange_may(x, x->route->roles))
-        exchange_reply_error_text(x, HTTP_ERROR_FORBIDDEN, "%.*s is not for this topic",
-                                  BYTES_ARG(x->who->name));
+        reply_without_topic(x);
     else
         reply_without_role(x, buf_text(&roles));
     buf_fini(&roles);
@@ -270,4 +275,15 @@ bool exchange_may(const struct exchange *x, unsigned roles)
 bool exchange_has_topic(const struct exchange *x, struct bytes topic)
 {
     return x->granted || (x->who && identity_has_topic(x->who, topic));
+}
+
+bool exchange_is_for_topics(struct exchange *x, struct bytes topics)
+{
+    while (topics.len) {
+        if (exchange_has_topic(x, bytes_cut(&topics, ',')))
+            continue;
+        reply_without_topic(x);
+        return false;
+    }
+    return true;
 }

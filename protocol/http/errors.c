@@ -50,6 +50,15 @@ enum http_error http_error_of(enum status status)
     return errors[status] ? errors[status] : HTTP_ERROR_STORE_ERROR;
 }
 
+void http_error_add(struct buf *out, enum http_error error, struct bytes message)
+{
+    const struct http_error_row *row = http_error_row(error);
+
+    if (bytes_equal(message, bytes_of_text(row->text)))
+        buf_printf(out, "%s: ", row->word);
+    buf_add_bytes(out, message);
+}
+
 bool http_error_is_of_jobs(enum http_error error)
 {
     switch (error) {

@@ -96,6 +96,11 @@ const struct http_error_row *http_error_row(enum http_error error);
 /* The error of an operation that did not end OK. */
 enum http_error http_error_of(enum status status);
 
+/* Adds the message for people. A row's own text gets its word in front, which tells what is
+ * refused from what may have happened; for dialects whose replies have no other place for it.
+ */
+void http_error_add(struct buf *out, enum http_error error, struct bytes message);
+
 /* Is it about jobs, or about the store that has them? Dialects whose originals catch such
  * failures answer them with a status code of their own. What the server refuses before (a
  * malformed request, an identity, a limit) is not. */

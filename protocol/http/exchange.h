@@ -154,6 +154,10 @@ uint64_t exchange_group(const struct exchange *x);
 bool exchange_may(const struct exchange *x, unsigned roles);
 bool exchange_has_topic(const struct exchange *x, struct bytes topic);
 
+/* The same for topics that stand in a query or a body: one, or several with commas between.
+ * False: the client may not have one of them, which was answered. */
+bool exchange_is_for_topics(struct exchange *x, struct bytes topics);
+
 /* May a request that has waited still have what it asked for? False: its identity is gone, has
  * changed or is over or is no longer the port's, or the node knows identities by now. */
 bool exchange_may_go_on(const struct exchange *x);

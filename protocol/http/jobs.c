@@ -62,7 +62,7 @@ static bool is_clients(const struct id_find *find, struct bytes topic)
 static bool take_topic(struct by_id *by, struct bytes *topic)
 {
     by->call.op.status = by->find.status;
-    if (by->find.status)
+    if (by->call.op.status)
         return false;
     assert(by->find.topic.len <= sizeof(by->topic));
     memcpy(by->topic, by->find.topic.at, by->find.topic.len);
@@ -88,6 +88,7 @@ static void begin(struct exchange *x, const struct op *op, void (*on_done)(struc
     by->call.op.client = exchange_client(x);
     by->call.op.on_done = on_done;
     by->call.op.is_alone = true;
+    x->on_cancel_wait = NULL; /* nothing is sent yet */
     queue_find(exchange_queue(x), &by->find);
 }
 
@@ -155,6 +156,42 @@ void http_push_over(struct exchange *x, const struct op *op, void (*on_done)(str
     own.in.push.mode = PUSH_REPLACE;
     own.in.push.is_indexed = true;
     begin(x, &own, on_done, add, on_rival_found);
+}
+
+/* ---- an acknowledgement by an id alone ---- */
+
+struct acking {
+    struct exchange *x;
+    struct id_ack ack;
+};
+
+static bool is_ack_clients(const struct id_ack *ack, struct bytes topic)
+{
+    const struct exchange *x = CONTAINER_OF(ack, struct acking, ack)->x;
+
+    return exchange_may_go_on(x) && exchange_has_topic(x, topic);
+}
+
+/* It goes on without its client: the work is done. */
+void http_ack_by_id(struct exchange *x, struct bytes id, void (*on_done)(struct id_ack *ack))
+{
+    struct acking *a = exchange_keep(x, sizeof(*a));
+
+    *a = (struct acking){.x = x,
+                         .ack = {.id = id,
+                                 .holder = exchange_holder(x),
+                                 .group = exchange_group(x),
+                                 .is_alone = true,
+                                 .client = exchange_client(x),
+                                 .is_for = is_ack_clients,
+                                 .on_done = on_done}};
+    x->on_cancel_wait = NULL;
+    queue_ack_by_id(exchange_queue(x), &a->ack);
+}
+
+struct exchange *http_ack_exchange(struct id_ack *ack)
+{
+    return CONTAINER_OF(ack, struct acking, ack)->x;
 }
 
 /* ---- a pop ---- */

@@ -1,4 +1,5 @@
-/* What handlers ask of the engine, whatever their dialect: an operation on a job, or a pop.
+/* What handlers ask of the engine, whatever their dialect: an operation on a job, a pop, or an
+ * acknowledgement by an id alone.
  *
  * An exchange has one of them at a time. They keep their state with exchange_keep(), and answer
  * later, from the loop, exactly once; then the exchange is to be answered, or asks again. What
@@ -46,6 +47,14 @@ static inline struct http_call *http_call_of(struct op *op)
 {
     return CONTAINER_OF(op, struct http_call, op);
 }
+
+/* ---- an acknowledgement by an id alone ---- */
+
+/* As queue_ack_by_id() has it, for a job of the client's topics. */
+void http_ack_by_id(struct exchange *x, struct bytes id, void (*on_done)(struct id_ack *ack));
+
+/* In `on_done`: the exchange that the acknowledgement belongs to. */
+struct exchange *http_ack_exchange(struct id_ack *ack);
 
 /* ---- a pop ---- */
 

@@ -523,6 +523,15 @@ struct bytes json_unescape(struct bytes string)
     return bytes_of(start, (size_t)(to - start));
 }
 
+struct bytes json_trim(struct bytes text)
+{
+    while (text.len && json_is_space(text.at[0]))
+        text = bytes_of(text.at + 1, text.len - 1);
+    while (text.len && json_is_space(text.at[text.len - 1]))
+        text.len--;
+    return text;
+}
+
 static bool is_named(struct bytes name, const char *wanted)
 {
     return name.len == strlen(wanted) && strncasecmp(name.at, wanted, name.len) == 0;

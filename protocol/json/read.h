@@ -79,6 +79,10 @@ static inline bool json_is_space(char c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
+/* Without the white space around it: the value itself, of a text that json_check() has passed.
+ */
+struct bytes json_trim(struct bytes text);
+
 /* A character that stands for itself in a string and takes one byte. */
 static inline bool json_is_plain(char c)
 {

@@ -90,6 +90,16 @@ void json_put_text_or_null(struct buf *out, const char *before, const char *text
         buf_add_text(out, "null");
 }
 
+void json_put_bytes(struct buf *out, const char *before, struct bytes bytes,
+                    const char *before_base64)
+{
+    buf_add_text(out, before);
+    if (json_add_text(out, bytes))
+        return;
+    buf_add_text(out, before_base64);
+    json_add_base64(out, bytes);
+}
+
 void json_put_number(struct buf *out, const char *before, int64_t number)
 {
     buf_add_text(out, before);

@@ -26,6 +26,11 @@ void json_put_text(struct buf *out, const char *before, struct bytes text);
 void json_put_number(struct buf *out, const char *before, int64_t number);
 void json_put_bool(struct buf *out, const char *before, bool is_true);
 
+/* The text; and where something in it was replaced, the exact bytes behind it, as another
+ * member with this `before_base64`. */
+void json_put_bytes(struct buf *out, const char *before, struct bytes bytes,
+                    const char *before_base64);
+
 /* null for NULL and "", and for a negative number */
 void json_put_text_or_null(struct buf *out, const char *before, const char *text);
 void json_put_number_or_null(struct buf *out, const char *before, int64_t number);

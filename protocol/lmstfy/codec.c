@@ -421,8 +421,7 @@ const char *lmstfy_read_bulk(struct bytes body, struct bytes *out, unsigned *cou
 
     if (json_check(body))
         return no_list;
-    while (body.len && json_is_space(body.at[0]))
-        body = bytes_of(body.at + 1, body.len - 1);
+    body = json_trim(body);
     if (json_kind_of(body) == JSON_KIND_NULL)
         return "no jobs";
     if (json_kind_of(body) != JSON_KIND_LIST)

@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include "node/queue/queue.h"
-#include "protocol/access/identity.h"
 #include "protocol/access/role.h"
 #include "protocol/http/exchange.h"
 #include "protocol/http/jobs.h"
@@ -50,20 +49,6 @@ static void reply_failure(struct exchange *x, enum status status)
                                   http_error_row(HTTP_ERROR_BAD_TOPIC)->text);
     else
         exchange_reply_status_error(x, status);
-}
-
-static bool is_for_topic(struct exchange *x, struct bytes topic)
-{
-    if (exchange_has_topic(x, topic))
-        return true;
-    exchange_reply_error_text(x, HTTP_ERROR_FORBIDDEN, "%.*s is not for this topic",
-                              BYTES_ARG(x->who->name));
-    return false;
-}
-
-static bool is_for_found(const struct exchange *x, struct bytes topic)
-{
-    return exchange_may_go_on(x) && exchange_has_topic(x, topic);
 }
 
 /* ---- push ---- */
@@ -130,7 +115,7 @@ static bool passes(struct exchange *x, const struct mykit_job *job)
             x, HTTP_ERROR_OUT_OF_RANGE,
             "out_of_range: delay: it would be due in more than 3650 days");
     else
-        return is_for_topic(x, job->topic);
+        return exchange_is_for_topics(x, job->topic);
     return false;
 }
 
@@ -232,35 +217,24 @@ static void on_popped(struct exchange *x, struct pop *pop)
 
 static void pop_job(struct exchange *x)
 {
-    struct bytes topics = exchange_query_text(x, "topic"), rest = topics;
+    struct bytes topics = exchange_query_text(x, "topic");
     struct pop ask = {.count = 1, .wait_ms = options_of(x)->pop_wait_ms, .id_only = true};
 
     if (!topics.at) {
         exchange_reply_error_text(x, HTTP_ERROR_BAD_TOPIC, BAD_TOPIC);
         return;
     }
-    while (rest.len)
-        if (!is_for_topic(x, bytes_cut(&rest, ',')))
-            return;
+    if (!exchange_is_for_topics(x, topics))
+        return;
     if (http_pop(x, topics, &ask, on_popped))
         exchange_reply_error_text(x, HTTP_ERROR_OUT_OF_RANGE,
                                   "out_of_range: topic: more than %d topics",
                                   QUEUE_TOPICS_PER_POP_MAX);
 }
 
-struct finishing {
-    struct exchange *x;
-    struct id_ack ack;
-};
-
-static bool is_finish_for(const struct id_ack *ack, struct bytes topic)
-{
-    return is_for_found(CONTAINER_OF(ack, struct finishing, ack)->x, topic);
-}
-
 static void on_finished(struct id_ack *ack)
 {
-    struct exchange *x = CONTAINER_OF(ack, struct finishing, ack)->x;
+    struct exchange *x = http_ack_exchange(ack);
 
     if (ack->status == STATUS_OK)
         reply_ok(x);
@@ -274,21 +248,10 @@ static void on_finished(struct id_ack *ack)
 
 static void finish(struct exchange *x)
 {
-    struct finishing *f;
     struct bytes id;
 
-    if (!take_id(x, &id))
-        return;
-    f = exchange_keep(x, sizeof(*f));
-    *f = (struct finishing){.x = x,
-                            .ack = {.id = id,
-                                    .holder = exchange_holder(x),
-                                    .group = exchange_group(x),
-                                    .is_alone = true,
-                                    .client = exchange_client(x),
-                                    .is_for = is_finish_for,
-                                    .on_done = on_finished}};
-    queue_ack_by_id(exchange_queue(x), &f->ack);
+    if (take_id(x, &id))
+        http_ack_by_id(x, id, on_finished);
 }
 
 /* ---- the rest ---- */
@@ -351,17 +314,12 @@ static int code_of(const struct exchange *x, enum http_error error)
                : http_error_row(error)->code;
 }
 
-/* The rows' texts get their word in front, which tells what is refused from what may have
- * happened. */
 static int write_error(struct exchange *x, struct buf *out, enum http_error error,
                        struct bytes message, int64_t count)
 {
-    const struct http_error_row *row = http_error_row(error);
     struct buf text = BUF_INIT;
 
-    if (bytes_equal(message, bytes_of_text(row->text)))
-        buf_printf(&text, "%s: ", row->word);
-    buf_add_bytes(&text, message);
+    http_error_add(&text, error, message);
     mykit_add_error(out, buf_bytes(&text));
     buf_fini(&text);
     return code_of(x, error);

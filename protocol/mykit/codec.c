@@ -30,15 +30,6 @@ static bool read_decimal(struct bytes text, int64_t *number)
     return true;
 }
 
-static struct bytes trim(struct bytes text)
-{
-    while (text.len && json_is_space(text.at[0]))
-        text = bytes_of(text.at + 1, text.len - 1);
-    while (text.len && json_is_space(text.at[text.len - 1]))
-        text.len--;
-    return text;
-}
-
 static bool read_number(struct bytes value, int64_t *number)
 {
     struct bytes text;
@@ -47,7 +38,7 @@ static bool read_number(struct bytes value, int64_t *number)
     case JSON_KIND_NUMBER:
         return number_read(value, number) || read_decimal(value, number);
     case JSON_KIND_STRING:
-        text = trim(json_unescape(value));
+        text = json_trim(json_unescape(value));
         return text.len == 0 || number_read(text, number);
     default:
         return false;
@@ -135,7 +126,7 @@ bool mykit_job_read(struct bytes body, struct mykit_job *job, const char **why)
     *why = "the body is not JSON, or not UTF-8";
     if (json_check(body))
         return false;
-    body = trim(body);
+    body = json_trim(body);
     *why = "the body must be a job, an object";
     if (json_kind_of(body) != JSON_KIND_OBJECT)
         return false;
@@ -315,11 +306,7 @@ void mykit_add_job(struct buf *out, struct bytes topic, const struct job *job)
     add_text_attribute(out, ",\"bizKey\":", job, BIZ_KEY);
     add_number_attribute(out, ",\"delay\":", job, DELAY, job->delay_ms);
     add_number_attribute(out, ",\"ttl\":", job, TTL, 0);
-    buf_add_text(out, ",\"body\":");
-    if (!json_add_text(out, job->body)) {
-        buf_add_text(out, ",\"bodyBase64\":");
-        json_add_base64(out, job->body);
-    }
+    json_put_bytes(out, ",\"body\":", job->body, ",\"bodyBase64\":");
     add_number_attribute(out, ",\"createTime\":", job, CREATE_TIME, created_ms);
     json_put_number(out, ",\"status\":", STATUS_READY);
     buf_add_char(out, '}');

@@ -101,10 +101,8 @@ static void push(struct exchange *x)
         refuse(x, refusal);
         return;
     }
-    if (!exchange_has_topic(x, request.topic)) {
-        exchange_reply_error(x, HTTP_ERROR_FORBIDDEN);
+    if (!exchange_is_for_topics(x, request.topic))
         return;
-    }
     op.topic = request.topic;
     op.id = request.id;
     op.in.push.body = request.body;
@@ -131,14 +129,6 @@ static void on_popped(struct exchange *x, struct pop *pop)
     buf_fini(&data);
 }
 
-static bool has_topics(const struct exchange *x, struct bytes topics)
-{
-    while (topics.len)
-        if (!exchange_has_topic(x, bytes_cut(&topics, ',')))
-            return false;
-    return true;
-}
-
 static void pop(struct exchange *x)
 {
     const struct pop ask = {.count = 1, .wait_ms = POP_WAIT_MS};
@@ -148,9 +138,8 @@ static void pop(struct exchange *x)
         return;
     if (!request.topic.len)
         refuse(x, "topic不能为空");
-    else if (!has_topics(x, request.topic))
-        exchange_reply_error(x, HTTP_ERROR_FORBIDDEN);
-    else if (http_pop(x, request.topic, &ask, on_popped))
+    else if (exchange_is_for_topics(x, request.topic) &&
+             http_pop(x, request.topic, &ask, on_popped))
         exchange_reply_error_text(x, HTTP_ERROR_OUT_OF_RANGE, "more than %d topics",
                                   QUEUE_TOPICS_PER_POP_MAX);
 }

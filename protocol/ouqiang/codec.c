@@ -45,8 +45,7 @@ bool ouqiang_read(struct bytes json, struct ouqiang_request *request)
     *request = (struct ouqiang_request){.topic = BYTES("")};
     if (json_check(json) != JSON_FAULT_NONE)
         return false;
-    while (json.len && json_is_space(json.at[0]))
-        json = bytes_of(json.at + 1, json.len - 1);
+    json = json_trim(json);
     if (json_kind_of(json) != JSON_KIND_OBJECT)
         return json_kind_of(json) == JSON_KIND_NULL;
     json_pick(json, names, values, 5);
@@ -85,11 +84,7 @@ void ouqiang_add_reply(struct buf *out, int code, struct bytes message, struct b
 
 static void add_body(struct buf *out, struct bytes body)
 {
-    buf_add_text(out, ",\"body\":");
-    if (!json_add_text(out, body)) {
-        buf_add_text(out, ",\"body_base64\":");
-        json_add_base64(out, body);
-    }
+    json_put_bytes(out, ",\"body\":", body, ",\"body_base64\":");
     buf_add_char(out, '}');
 }
 

@@ -117,7 +117,7 @@ static void topics_are_those_of_the_ports_identity(void **state)
     add(f, "c", 0);
     assert_reply_starts(
         call(f, "POST", ADD, "{\"topic\":\"u\",\"timing_moment\":1,\"content\":\"c\"}"), 200,
-        "{\"dm_error\":403,\"error_msg\":\"forbidden: this identity is not for this topic\"}");
+        "{\"dm_error\":403,\"error_msg\":\"forbidden: shop is not for this topic\"}");
     assert_reply_starts(call(f, "POST", PULL, "{\"topic\":\"t\"}"), 200,
                         "{\"dm_error\":403,\"error_msg\":\"forbidden: ");
     act_as_anybody(f, known);
