@@ -58,10 +58,11 @@ static bool is_clients(const struct id_find *find, struct bytes topic)
     return exchange_has_topic(CONTAINER_OF(find, struct by_id, find)->call.x, topic);
 }
 
-/* False: there is none, or why that could not be told; then the call's status says so. */
+/* False: there is none, or why that could not be told, or the identity has gone meanwhile; then
+ * the call's status says so. */
 static bool take_topic(struct by_id *by, struct bytes *topic)
 {
-    by->call.op.status = by->find.status;
+    by->call.op.status = exchange_may_go_on(by->call.x) ? by->find.status : STATUS_FORBIDDEN;
     if (by->call.op.status)
         return false;
     assert(by->find.topic.len <= sizeof(by->topic));
@@ -127,7 +128,7 @@ static void on_rival_found(struct id_find *find)
     struct bytes topic;
 
     if (!take_topic(by, &topic)) {
-        if (find->status == STATUS_NOT_FOUND)
+        if (by->call.op.status == STATUS_NOT_FOUND)
             submit(by);
         else
             by->call.op.on_done(&by->call.op);

@@ -30,7 +30,8 @@ void http_submit(struct exchange *x, const struct op *op, void (*on_done)(struct
 
 /* The same for clients that have no topic, but only op->id: that of the job with this id, of
  * those whose topics are the client's. Such an id is found where its push was indexed (see
- * queue_find()). NOT_FOUND also where there is none. In `on_done` the op has the topic. */
+ * queue_find()). NOT_FOUND also where there is none; FORBIDDEN where the identity has gone
+ * while it was looked for. In `on_done` the op has the topic. */
 void http_submit_by_id(struct exchange *x, const struct op *op, void (*on_done)(struct op *op),
                        void (*add)(struct buf *out, const struct op *op));
 

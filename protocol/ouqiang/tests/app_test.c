@@ -286,6 +286,33 @@ static void topics_are_those_of_the_ports_identity(void **state)
                         "{\"code\":0,\"message\":\"操作成功\",\"data\":{\"topic\":\"u\"");
 }
 
+/* While its id is looked for. */
+static void an_identity_that_goes_meanwhile_deletes_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct buf why = BUF_INIT;
+    struct access *known = access_new();
+    struct client c = connect_client(f);
+
+    push(f, "t", "1", "b");
+    assert_int_equal(access_take(known, BYTES("shop produce\n"), &why), STATUS_OK);
+    f->options.access = known;
+    f->options.as = "shop";
+    http_reload(http_port(f->http), &f->options);
+    memory_store_hold(f->ms);
+    send_call(&c, "POST", "/delete", "{\"id\":\"1\"}");
+    AWAIT(f, queue_stats(f->queue)->in_flight > 0);
+    assert_int_equal(access_take(known, BYTES("other produce\n"), &why), STATUS_OK);
+    memory_store_unhold(f->ms);
+    assert_reply_starts(receive(&c), 200, "{\"code\":1,\"message\":\"删除失败: forbidden: ");
+    leave(&c);
+    f->options.access = NULL;
+    http_reload(http_port(f->http), &f->options);
+    access_free(known);
+    assert_reply_starts(call(f, "POST", "/get", "{\"id\":\"1\"}"), 200,
+                        "{\"code\":0,\"message\":\"操作成功\",\"data\":{\"topic\":\"t\"");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +329,7 @@ int main(void)
         TEST(an_answer_that_is_lost_is_told_from_a_refusal),
         TEST(a_push_that_fails_behind_a_cancel_says_what_is_gone),
         TEST(topics_are_those_of_the_ports_identity),
+        TEST(an_identity_that_goes_meanwhile_deletes_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
