@@ -320,6 +320,8 @@ static const char *why_not(const struct exchange *x, const struct asked *asked)
         return "the user token was too short";
     if (asked->token.len > HTTP_TOKEN_MAX)
         return "the user token was too long";
+    if (!lmstfy_is_printable(asked->token))
+        return "the user token has characters that no header may have";
     why = lmstfy_check_names(x->namespace, BYTES("q"), false);
     if (!why && !lmstfy_add_topic(&topic, x->namespace, BYTES("q")))
         why = "a namespace has at most 198 characters, and does not begin with '-'";

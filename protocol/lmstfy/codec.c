@@ -176,6 +176,14 @@ const char *lmstfy_check_names(struct bytes space, struct bytes queue, bool is_l
     return NULL;
 }
 
+bool lmstfy_is_printable(struct bytes text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.at[i] <= ' ' || text.at[i] >= '\x7f')
+            return false;
+    return true;
+}
+
 bool lmstfy_next_queue(struct bytes *rest, struct bytes *queue)
 {
     do {

@@ -41,6 +41,9 @@ int64_t lmstfy_id_time_ms(struct bytes id, unsigned buckets);
 
 /* ---- names ---- */
 
+/* Is it ASCII without white space, as clients can send it in a header? */
+bool lmstfy_is_printable(struct bytes text);
+
 /* A namespace and one queue, or with `is_list` several queues with commas between. */
 const char *lmstfy_check_names(struct bytes space, struct bytes queue, bool is_list);
 

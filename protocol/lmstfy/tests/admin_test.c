@@ -140,6 +140,8 @@ static void what_is_wrong_with_a_token_is_told(void **state)
         {"POST /token/ns?description=", "description=", "invalid description"},
         {"POST /token/ns?description=a&token=abcdefghijklmnopqrs", NULL,
          "the user token was too short"},
+        {"POST /token/ns?description=d&token=a%20token-with-white-space", NULL,
+         "the user token has characters that no header may have"},
         {"POST /token/n.s?description=a", NULL, "namespace name contains forbidden characters"},
         {"POST /token/-s?description=a", NULL,
          "a namespace has at most 198 characters, and does not begin with '-'"},
