@@ -268,10 +268,20 @@ enum status http_pop(struct exchange *x, struct bytes topics, const struct pop *
     return STATUS_OK;
 }
 
+/* One reply has jobs of one topic. */
+static void keep_topic(struct http_popping *p, struct bytes topic)
+{
+    for (unsigned i = 0; i < p->pop.topic_count; i++)
+        if (bytes_equal(p->topics[i], topic))
+            p->topics[0] = p->topics[i];
+    p->pop.topic_count = 1;
+}
+
 void http_pop_more(struct pop *pop, unsigned count)
 {
     struct http_popping *p = http_popping_of(pop);
 
+    keep_topic(p, pop->topic);
     pop->count = count;
     pop->wait_ms = 0;
     pop->address = exchange_address(p->x);

@@ -83,7 +83,7 @@ static inline struct http_popping *http_popping_of(struct pop *pop)
 }
 
 /* In `on_done` with OK, for a client that wants more than one pop brings: asks for up to
- * `count` more of the same topics without waiting, and `on_done` comes again. All jobs go out
+ * `count` more of the same topic without waiting, and `on_done` comes again. All jobs go out
  * in the one reply. At most EXCHANGE_DELIVERIES_MAX pops with jobs. */
 void http_pop_more(struct pop *pop, unsigned count);
 

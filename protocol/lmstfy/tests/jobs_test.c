@@ -290,6 +290,18 @@ static void a_reply_without_a_body_takes_no_job(void **state)
     assert_has(request(f, "GET /api/ns/q", NULL), "\"remain_tries\":0,");
 }
 
+/* Also one that takes more than one pop. */
+static void a_list_is_of_one_queue(void **state)
+{
+    struct fixture *f = *state;
+
+    for (unsigned i = 0; i < OP_ITEMS_MAX; i++)
+        publish(f, "/api/ns/first");
+    publish(f, "/api/ns/second");
+    assert_jobs(request(f, "GET /api/ns/none,first,second?count=100", NULL), OP_ITEMS_MAX);
+    assert_jobs(request(f, "GET /api/ns/none,first,second?count=100", NULL), 1);
+}
+
 static void a_list_of_one_is_a_list(void **state)
 {
     struct fixture *f = *state;
@@ -732,6 +744,7 @@ int main(void)
         TEST(queues_are_asked_in_their_order),
         TEST(several_jobs_are_a_list_with_all_that_were_asked_for),
         TEST(a_reply_without_a_body_takes_no_job),
+        TEST(a_list_is_of_one_queue),
         TEST(a_list_of_one_is_a_list),
         TEST(a_consumer_waits_as_long_as_it_wants_and_no_longer),
         TEST(a_consumer_that_leaves_costs_no_try),
