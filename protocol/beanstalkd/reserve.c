@@ -64,12 +64,9 @@ static void count_waiting(struct reserve *reserve, bool begins)
 static struct reserve *begin(struct request *r)
 {
     struct reserve *reserve = must(calloc(1, sizeof(*reserve)));
-    struct beanstalkd_client *client = r->client;
 
     reserve->request = r;
     r->reserve = reserve;
-    client->server->counters.workers += !client->is_worker;
-    client->is_worker = true;
     count_waiting(reserve, true);
     return reserve;
 }
@@ -262,6 +259,8 @@ void reserve_begin(struct request *r)
 {
     struct reserve *reserve = begin(r);
 
+    server_of(reserve)->counters.workers += !r->client->is_worker;
+    r->client->is_worker = true;
     if (r->command.verb == BEANSTALKD_RESERVE)
         r->command.wait_s = -1;
     choose_topics(reserve);
