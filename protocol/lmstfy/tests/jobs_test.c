@@ -281,6 +281,26 @@ static void several_jobs_are_a_list_with_all_that_were_asked_for(void **state)
     assert_reply(request(f, "GET /api/ns/q?count=2", NULL), 404, NONE);
 }
 
+/* The first pop is answered, the second one is on its way. */
+static void a_consumer_of_many_that_leaves_costs_no_try(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    for (unsigned i = 0; i < 100; i++)
+        publish(f, "/api/ns/q?tries=1");
+    memory_store_hold(f->ms);
+    say(&c, "GET /api/ns/q?count=100 HTTP/1.1\r\nHost: h\r\n\r\n");
+    AWAIT(f, memory_store_count(f->ms, OP_POP) == 1);
+    memory_store_release(f->ms, 1);
+    AWAIT(f, memory_store_count(f->ms, OP_POP) == 2);
+    reset(&c);
+    fixture_pass(f, 100);
+    memory_store_unhold(f->ms);
+    AWAIT(f, queue_stats(f->queue)->returned_jobs == 100);
+    assert_jobs(request(f, "GET /api/ns/q?count=100", NULL), 100);
+}
+
 static void a_reply_without_a_body_takes_no_job(void **state)
 {
     struct fixture *f = *state;
@@ -743,6 +763,7 @@ int main(void)
         TEST(what_is_wrong_with_a_consume_is_told),
         TEST(queues_are_asked_in_their_order),
         TEST(several_jobs_are_a_list_with_all_that_were_asked_for),
+        TEST(a_consumer_of_many_that_leaves_costs_no_try),
         TEST(a_reply_without_a_body_takes_no_job),
         TEST(a_list_is_of_one_queue),
         TEST(a_list_of_one_is_a_list),
