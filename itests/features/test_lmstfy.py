@@ -100,7 +100,7 @@ def test_a_waiting_consumer_gets_a_delayed_job_and_never_early(node, token, topi
     client = Client(token)
     since = time.time()
     client.publish(topic, "later", "delay=1&ttl=60")
-    assert client.consume(topic, "timeout=10")["ttl"] in (58, 59)
+    assert 0 < client.consume(topic, "timeout=10")["ttl"] <= 59
     assert time.time() - since >= 1
 
 
@@ -108,10 +108,13 @@ def test_a_late_worker_deletes_nothing_and_tries_end_in_dead_letters(node, token
     late, other = Client(token), Client(token)
     job_id = late.publish(topic, "work", "tries=2")
     assert late.consume(topic, "ttr=1")["remain_tries"] == 1
-    job = other.consume(topic, "ttr=2&timeout=10")
+    job = other.consume(topic, "ttr=600&timeout=10")
     assert (job["job_id"], job["remain_tries"]) == (job_id, 0)
     late.ack(topic, job_id)
     assert other.ask("GET", f"/api/ns/{topic}/job/{job_id}")[0] == 200
+    other.ack(topic, job_id)
+    job_id = other.publish(topic, "more work", "tries=1")
+    assert other.consume(topic, "ttr=1")["job_id"] == job_id
     wait_until(lambda: other.ask("GET", f"/api/ns/{topic}/deadletter")[1]["deadletter_size"] == 1,
                "the job is a dead letter")
     assert other.ask("PUT", f"/api/ns/{topic}/deadletter")[1] == {"count": 1, "msg": "respawned"}
