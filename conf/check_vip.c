@@ -221,11 +221,12 @@ static void want_something_to_serve(struct conf_draft *d)
     unsigned open = 0;
 
     for (unsigned i = 0; i < CONF_PORTS; i++)
-        open += conf_port_is_for_clients(i) && d->conf->listen[i].kind != ADDRESS_OFF;
+        open += conf_port_is_for_clients(i) && d->conf->listen[i].kind == ADDRESS_TCP;
     if (is_wanted(d) && !open)
-        check_complain(d, "vip.address",
-                       "is for clients, and all their ports are off: switch one on, such as "
-                       "http.listen, or leave it out");
+        check_complain(
+            d, "vip.address",
+            "is for clients, and all their ports are off, or sockets of this machine: "
+            "switch one on, such as http.listen, or leave it out");
 }
 
 static void want_another_than(struct conf_draft *d, const char *key, const char *host)

@@ -160,11 +160,12 @@ static void ipv6_is_heard_at_its_own_everywhere(void **state)
 
 static void it_is_for_clients(void **state)
 {
-    const char *sets[] = {"gmq.listen=", "http.listen=", "admin.listen=127.0.0.1:8001", NULL};
+    const char *sets[] = {"gmq.listen=unix:/run/gmq.sock",
+                          "http.listen=", "admin.listen=127.0.0.1:8001", NULL};
 
     expect(GOOD, sets,
-           "c.yaml:6:14: vip.address: is for clients, and all their ports are off: switch one "
-           "on, such as http.listen, or leave it out\n");
+           "c.yaml:6:14: vip.address: is for clients, and all their ports are off, or sockets "
+           "of this machine: switch one on, such as http.listen, or leave it out\n");
 }
 
 static void what_a_node_always_has_is_another_address(void **state)
