@@ -277,7 +277,7 @@ void openapi_get(struct exchange *x)
 void openapi_redirect(struct exchange *x)
 {
     exchange_add_header(x, "Location", "/v1/openapi.yaml");
-    exchange_reply_json(x, 302, BYTES("{\"openapi\":\"/v1/openapi.yaml\"}"));
+    exchange_reply_body(x, 302, BYTES("{\"openapi\":\"/v1/openapi.yaml\"}"));
 }
 
 /* ---- for several ---- */

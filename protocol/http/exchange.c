@@ -168,24 +168,19 @@ void exchange_reply(struct exchange *x, int code, const char *content_type, stru
                         is_large ? body : BYTES(""));
 }
 
-void exchange_reply_as_ever(struct exchange *x, int code, struct bytes body)
+void exchange_reply_body(struct exchange *x, int code, struct bytes body)
 {
     const char *type = x->http->app->content_type;
 
     exchange_reply(x, code, type ? type : JSON, body);
 }
 
-void exchange_reply_json(struct exchange *x, int code, struct bytes json)
+/* `body` may lie in the handler's memory, which goes with the exchange. */
+void exchange_reply_buf(struct exchange *x, int code, struct buf *body)
 {
-    exchange_reply(x, code, JSON, json);
-}
+    struct buf own = *body;
 
-/* `json` may lie in the handler's memory, which goes with the exchange. */
-void exchange_reply_buf(struct exchange *x, int code, struct buf *json)
-{
-    struct buf own = *json;
-
-    exchange_reply_as_ever(x, code, buf_bytes(&own));
+    exchange_reply_body(x, code, buf_bytes(&own));
     buf_fini(&own);
 }
 
@@ -202,7 +197,7 @@ void exchange_reply_status(struct exchange *x, int code, const char *word)
     char json[64];
     int len = snprintf(json, sizeof(json), "{\"status\":\"%s\"}", word);
 
-    exchange_reply_json(x, code, bytes_of(json, (size_t)len));
+    exchange_reply_body(x, code, bytes_of(json, (size_t)len));
 }
 
 static void reply_error(struct exchange *x, enum http_error error, struct bytes message,
@@ -218,7 +213,7 @@ static void reply_error(struct exchange *x, enum http_error error, struct bytes 
     code = x->http->app->write_error(x, &body, error, message, count);
     if (code == 503 || code == 429)
         exchange_add_header(x, "Retry-After", "1");
-    exchange_reply_as_ever(x, code, buf_bytes(&body));
+    exchange_reply_body(x, code, buf_bytes(&body));
     buf_fini(&body);
 }
 

@@ -91,11 +91,10 @@ bool exchange_query_int(struct exchange *x, const char *name, int64_t min, int64
 /* ---- answering: exchange.c ---- */
 
 void exchange_reply(struct exchange *x, int code, const char *content_type, struct bytes body);
-void exchange_reply_json(struct exchange *x, int code, struct bytes json);
-void exchange_reply_buf(struct exchange *x, int code, struct buf *json); /* ends `json` */
 
-/* The same, with the app's content type. */
-void exchange_reply_as_ever(struct exchange *x, int code, struct bytes body);
+/* The same, with the app's content type; exchange_reply_buf() ends `body`. */
+void exchange_reply_body(struct exchange *x, int code, struct bytes body);
+void exchange_reply_buf(struct exchange *x, int code, struct buf *body);
 
 /* 204 */
 void exchange_reply_nothing(struct exchange *x);

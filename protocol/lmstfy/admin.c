@@ -53,7 +53,7 @@ void lmstfy_version(struct exchange *x)
 
 void lmstfy_pools(struct exchange *x)
 {
-    exchange_reply_as_ever(x, 200, BYTES("[\"default\"]"));
+    exchange_reply_body(x, 200, BYTES("[\"default\"]"));
 }
 
 /* Those of the whole node, which another app writes, with an argument of its own. */
@@ -495,7 +495,7 @@ static void on_limited(struct http_change *change)
         reply_limit(x, bytes_equal(x->head.method, BYTES("POST")) ? 201 : 200,
                     "{\"limiter\":", (unsigned)rate, "}");
     else
-        exchange_reply_as_ever(x, 200, BYTES("{\"msg\":\"success\"}"));
+        exchange_reply_body(x, 200, BYTES("{\"msg\":\"success\"}"));
 }
 
 /* `rate`: 0 is none. */
@@ -539,7 +539,7 @@ void lmstfy_get_limit(struct exchange *x)
     if (who && who->rate)
         reply_limit(x, 200, "", who->rate, "");
     else if (who)
-        exchange_reply_as_ever(x, 404, BYTES("null"));
+        exchange_reply_body(x, 404, BYTES("null"));
 }
 
 void lmstfy_set_limit(struct exchange *x)

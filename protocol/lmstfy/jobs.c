@@ -339,7 +339,7 @@ void lmstfy_publish_bulk(struct exchange *x)
 
 static void reply_none(struct exchange *x)
 {
-    exchange_reply_as_ever(x, 404, BYTES("{\"msg\":\"no job available\"}"));
+    exchange_reply_body(x, 404, BYTES("{\"msg\":\"no job available\"}"));
 }
 
 /* How many the client wants, as was checked before. */

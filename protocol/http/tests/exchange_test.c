@@ -24,7 +24,7 @@ static void answer(void)
     struct exchange *x = waiting;
 
     waiting = NULL;
-    exchange_reply_json(x, 200, BYTES("{}"));
+    exchange_reply_body(x, 200, BYTES("{}"));
 }
 
 static void on_cancel_wait(struct exchange *x)
