@@ -125,8 +125,8 @@ static enum status check_lease(const struct op *op)
         return STATUS_OUT_OF_RANGE;
     if (op->in.lease.is_end && (op->verb != OP_RELEASE || op->in.lease.delay_ms != 0))
         return STATUS_OUT_OF_RANGE;
-    if (op->in.lease.is_owned)
-        return STATUS_BAD_REQUEST; /* not yet */
+    if (op->in.lease.worker)
+        return STATUS_OUT_OF_RANGE; /* the engine's alone */
     return check_id(op);
 }
 
@@ -311,8 +311,6 @@ enum status check_pop(const struct pop *pop)
         return STATUS_OUT_OF_RANGE;
     if (pop->count < 1 || pop->count > OP_ITEMS_MAX || pop->wait_ms < 0)
         return STATUS_OUT_OF_RANGE;
-    if (pop->is_owned)
-        return STATUS_BAD_REQUEST; /* not yet */
     if (pop->take_id.len && (pop->topic_count != 1 || pop->count != 1 || pop->wait_ms != 0))
         return STATUS_OUT_OF_RANGE;
     if (pop->take_id.len && !job_id_is_valid(pop->take_id))

@@ -25,6 +25,7 @@ struct handed_job *handed_job_new(const struct op *op, const struct job *job,
         .key = handed_job_key(op->bucket, job->stamp),
         .stamp = job->stamp,
         .tries = job->tries,
+        .is_owned = op->in.pop.is_owned,
         .bucket = op->bucket,
         .topic = text_put(&text, op->topic),
         .id = text_put(&text, job->id),
@@ -102,6 +103,7 @@ static void batch_add(struct batch *b, struct handed_job *h)
                                            .has_ttr = h->has_ttr,
                                            .ttr_ms = h->ttr_ms,
                                            .holder = h->holder};
+    b->op.in.leases.is_owned |= h->is_owned; /* the others have no notes */
     list_append(&b->jobs, &h->link);
 }
 

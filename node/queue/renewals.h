@@ -44,6 +44,7 @@ struct handed_job {
     unsigned tries; /* before this one */
     bool has_ttr;   /* as in struct lease */
     int64_t ttr_ms;
+    bool is_owned;             /* its reservation was noted */
     bool ends_with_delivery;   /* it has no time to run */
     int64_t reserved_until_ms; /* once delivered: when the reservation ends without
                                 * confirmation, by the store's clock */

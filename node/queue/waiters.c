@@ -141,6 +141,7 @@ static void take(struct waiters *w, struct pop *pop)
     taking->op.bucket = core_bucket_of(w->core, taking->op.topic);
     taking->op.in.pop.count = 1;
     taking->op.in.pop.id_only = pop->id_only;
+    taking->op.in.pop.is_owned = pop->is_owned;
     pop->taking = taking;
     list_append(&w->waiting, &pop->link);
     core_send(w->core, &taking->op);

@@ -219,16 +219,21 @@ static void release_blocked(struct topic *t)
 /* Does the pop go into one operation with those claimed so far, which want `wanted` jobs? */
 static bool fits(const struct pop *pop, const struct op *op, unsigned wanted, unsigned most)
 {
-    return wanted + pop->count <= most && (wanted == 0 || pop->id_only == op->in.pop.id_only);
+    return wanted + pop->count <= most &&
+           (wanted == 0 ||
+            (pop->id_only == op->in.pop.id_only && pop->is_owned == op->in.pop.is_owned));
 }
 
 /* May a scan bring a pop for the consumer? Not where it prefers another topic of the bucket:
- * both may become due by that scan. Nor, with other topics, where a part of the store may hang
- * alone: the scan would keep the consumer from the others. */
+ * both may become due by that scan. Nor for an owner: a scan writes no notes. Nor, with other
+ * topics, where a part of the store may hang alone: the scan would keep the consumer from the
+ * others. */
 static bool may_be_carried(const struct entry *entry)
 {
     const struct topic *t = entry->topic;
 
+    if (entry->pop->is_owned)
+        return false;
     if (entry->pop->entry_count > 1 && t->waiters->core->store->has_parts)
         return false;
     for (struct entry *better = entry->pop->entries; better < entry; better++) {
@@ -241,6 +246,7 @@ static bool may_be_carried(const struct entry *entry)
 static void take_entry(struct topic *t, struct entry *entry, bool is_first)
 {
     t->op.in.pop.id_only = entry->pop->id_only;
+    t->op.in.pop.is_owned = entry->pop->is_owned;
     t->op.is_alone = entry->pop->is_alone && (t->op.is_alone || is_first);
     entry->pop->is_claimed = true;
     list_remove(&entry->link);

@@ -69,6 +69,8 @@ enum op_trait {
     X(LIST,      "list",      TRAIT_LOOKS)                      /* list:      the jobs of one state, in order */ \
     X(STATS,     "stats",     TRAIT_LOOKS)                      /*            count the topic's jobs */ \
     X(OWNER,     "owner",     TRAIT_LOOKS)                      /*            (no topic) which topic has this id, in this bucket; with one: who has reserved it */ \
+    X(NOTES,     "notes",     TRAIT_LOOKS)                      /* notes:     (no topic, no id) what a process has reserved for owners, in this bucket */ \
+    X(BEAT,      "beat",      TRAIT_RETRIED)                    /* beat:      (no topic, no id, bucket 0) this process is there; who is silent */ \
     X(SCAN,      "scan",      TRAIT_FENCED)                     /* scan:      (no topic, no id) move what is due in this bucket */ \
     X(TOPICS,    "topics",    TRAIT_LOOKS)                      /* topics:    (no topic, no id) some of the bucket's, counted */ \
     X(CONFIGURE, "configure", 0)                                /* configure: change the topic's settings, pause it or not */ \
@@ -127,6 +129,19 @@ enum op_verb {
 #define OP_IDENTITY_ID_CHARS    16    /* hex digits of the id of a change */
 #define OP_IDENTITY_VERSION_MAX INT64_C(999999999999999) /* 15 digits */
 
+/* Owned reservations (is_owned of POP and TAKE) are noted under the process that pops for their
+ * owner, by its `worker`: a number of the store's, random, for the process's life. A note goes
+ * with the reservation where its end says is_owned, too. Other ends (its time, a cancel, a
+ * move) leave the note, which is then about a lease that is over, and does no harm.
+ *
+ * A process that owns reservations says every second that it is there (BEAT); whoever releases
+ * those of a silent one reads its notes (NOTES), and releases each lease (RELEASE with is_end,
+ * is_owned and that worker). Notes of a process that pops for nobody any more go after
+ * OP_NOTES_KEEP_MS. */
+#define OP_NOTES_MAX     100 /* in one NOTES */
+#define OP_BEATS_MAX     64  /* processes in one BEAT's answer */
+#define OP_NOTES_KEEP_MS (INT64_C(8) * 86400000)
+
 #define OP_POP_BYTES_MAX  (1u << 20) /* of the big bodies of a POP that brings several jobs */
 #define OP_BODY_SMALL_MAX 1024       /* bytes of a body that is not big */
 #define OP_UNCONFIRMED_MS 5000       /* how long a POP or a KEEP reserves */
@@ -138,6 +153,19 @@ struct lease {
     bool has_ttr;        /* DELIVERED: ttr_ms counts instead of the job's own */
     int64_t ttr_ms;      /* 0: the job is done with its delivery */
     struct bytes holder; /* DELIVERED: who has it, for people: at most JOB_HOLDER_MAX, or "" */
+};
+
+/* A reservation that a process has made for an owner, and that may be over. */
+struct note {
+    int64_t stamp;
+    int64_t made_ms; /* Redis's clock */
+    struct bytes topic, id;
+};
+
+/* A process that owns reservations, or has owned some. */
+struct worker_beat {
+    uint64_t worker;
+    int64_t last_ms; /* when it was there the last time, on Redis's clock */
 };
 
 /* A topic's jobs, counted by state; how old the oldest ready one is, how far the next due
@@ -309,7 +337,7 @@ struct op {
         struct {
             unsigned count; /* 1 to OP_ITEMS_MAX */
             bool id_only;   /* index the jobs, for acks that bring no topic and no stamp */
-            bool is_owned;  /* note the reservations under this worker process, see NOTES */
+            bool is_owned;  /* note the reservations under this process: see OP_NOTES_MAX */
         } pop;              /* POP; TAKE, with count 1 */
         struct {
             const struct lease *items; /* all of one topic */
@@ -331,6 +359,7 @@ struct op {
                           * confirmed */
             bool is_owned; /* ACK, RELEASE, BURY: the reservation was noted. Its note goes, also
                             * where the lease is over */
+            uint64_t worker; /* with is_owned: by that process; 0: by this one */
         } lease;
         struct {
             struct bytes after; /* the last answer's `next`; "" at first */
@@ -401,6 +430,18 @@ struct op {
              * OP_TOKEN_STANDALONE. */
             bool adopts;
         } fence;
+        struct {
+            uint64_t worker; /* 0: this process */
+            unsigned limit;  /* 1 to OP_NOTES_MAX */
+        } notes;
+        struct {
+            bool is_there;  /* this process is */
+            bool leaves;    /* this process owns nothing any more, and will not; not is_there */
+            int64_t age_ms; /* who was not there for longer, or only in times to come, is told;
+                             * 0: nobody */
+            struct worker_beat forget; /* this one goes, if it has not been there since; worker
+                                        * 0: none */
+        } beat;
         struct {
             struct bytes known; /* the last answer's `id`; "": tell all */
         } identities;
@@ -510,6 +551,15 @@ struct op {
             struct bytes topic; /* of an indexed job with this id; or the op's */
             int64_t stamp;      /* with a topic in the op: of its reservation; else 0 */
         } owner;
+        struct {
+            const struct note
+                *items; /* some, in no order; fewer than the limit: these are all */
+            unsigned count;
+        } notes;
+        struct {
+            const struct worker_beat *silent;
+            unsigned count;
+        } beat;
         struct {
             bool is_same;    /* nothing has changed since `known`; the rest is not set */
             int64_t version; /* the highest so far, of any identity */

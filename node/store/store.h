@@ -71,7 +71,8 @@ struct store {
     const struct store_ops *ops;
     struct store_events events;       /* set before the first turn of the loop */
     struct store_lease_key lease_key; /* for the engine to read */
-    unsigned buckets;                 /* fixed for the life of the data */
+    uint64_t worker;  /* this process, as its notes name it (op.h, OP_NOTES_MAX); never 0 */
+    unsigned buckets; /* fixed for the life of the data */
     bool
         has_parts; /* a bucket may be out of reach, or hang, while others are not (on_bucket) */
 };

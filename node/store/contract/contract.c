@@ -119,6 +119,11 @@ unsigned bucket_of(struct bytes topic)
     return crc16(topic) % CONTRACT_BUCKETS;
 }
 
+uint64_t own_worker(void)
+{
+    return now.stand->store->worker;
+}
+
 static void launch(struct flight *flight, const struct op *op)
 {
     *flight = (struct flight){.op = *op};

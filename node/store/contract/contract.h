@@ -59,7 +59,7 @@ struct contract_part {
 #define TEST(name) cmocka_unit_test(name)
 
 extern const struct contract_part contract_pushes, contract_places, contract_leases;
-extern const struct contract_part contract_takes;
+extern const struct contract_part contract_takes, contract_notes;
 extern const struct contract_part contract_ids, contract_scans, contract_orphans;
 extern const struct contract_part contract_scan_pops;
 extern const struct contract_part contract_events, contract_bytes, contract_topics;
@@ -86,6 +86,9 @@ void run_all(struct op *ops, unsigned count);
 void submit_and_abandon(struct op *op);
 
 unsigned bucket_of(struct bytes topic);
+
+/* The store's process. */
+uint64_t own_worker(void);
 
 struct op push_op(struct bytes topic, const char *id); /* at once, BODY, TTR_MS */
 struct op lease_op(enum op_verb verb, const struct job *job);

@@ -139,6 +139,22 @@ static void keep_identities(struct room *room, struct op *op)
     keep(room, &op->out.identities.id);
 }
 
+static void keep_notes(struct room *room, struct op *op)
+{
+    struct note *items = KEEP_ARRAY(room, op->out.notes.items, op->out.notes.count);
+
+    for (unsigned i = 0; i < op->out.notes.count; i++) {
+        keep(room, &items[i].topic);
+        keep(room, &items[i].id);
+    }
+    op->out.notes.items = items;
+}
+
+static void keep_beats(struct room *room, struct op *op)
+{
+    op->out.beat.silent = KEEP_ARRAY(room, op->out.beat.silent, op->out.beat.count);
+}
+
 void contract_keep(struct room *room, struct op *op)
 {
     static void (*const renewals[OP_COUNT])(struct room *, struct op *) = {
@@ -148,6 +164,8 @@ void contract_keep(struct room *room, struct op *op)
         [OP_GET] = keep_row,
         [OP_LIST] = keep_list,
         [OP_OWNER] = keep_owner,
+        [OP_NOTES] = keep_notes,
+        [OP_BEAT] = keep_beats,
         [OP_SCAN] = keep_scan,
         [OP_TOPICS] = keep_topics,
         [OP_CONFIGURE] = keep_configure,

@@ -22,7 +22,8 @@ static bool has_clock(enum op_verb verb)
     return verb != OP_OWNER && verb != OP_PLACES && verb != OP_ACK;
 }
 
-void memory_db_run(struct memory_db *db, struct op *op, int64_t now_us, struct room *room)
+void memory_db_run(struct memory_db *db, struct op *op, uint64_t worker, int64_t now_us,
+                   struct room *room)
 {
     int64_t now_ms = now_us / 1000;
     struct bucket *bucket = &db->buckets[op->bucket];
@@ -30,7 +31,8 @@ void memory_db_run(struct memory_db *db, struct op *op, int64_t now_us, struct r
                         .op = op,
                         .now_ms = now_ms,
                         .start_ms = (now_us + 999) / 1000,
-                        .room = room};
+                        .room = room,
+                        .worker = worker};
     int64_t before_ms;
 
     assert(op->bucket < db->bucket_count);
@@ -61,6 +63,11 @@ struct memory_db *memory_db_new(unsigned buckets)
     return db;
 }
 
+uint64_t memory_db_new_worker(struct memory_db *db)
+{
+    return ++db->workers;
+}
+
 const struct store_lease_key *memory_db_lease_key(const struct memory_db *db)
 {
     return &db->lease_key;
@@ -77,6 +84,7 @@ static void bucket_fini(struct bucket *bucket)
         HASH_DEL(bucket->ids, entry);
         free(entry);
     }
+    memory_notes_fini(bucket);
     timers_fini(&bucket->index);
     memory_history_fini(&bucket->history);
     memory_identities_fini(&bucket->identities);

@@ -31,6 +31,9 @@ struct memory_db;
 struct memory_db *memory_db_new(unsigned buckets);
 unsigned memory_db_buckets(const struct memory_db *db);
 
+/* A number that no other process on the db has. */
+uint64_t memory_db_new_worker(struct memory_db *db);
+
 /* Made with the db; borrowed. */
 const struct store_lease_key *memory_db_lease_key(const struct memory_db *db);
 
@@ -38,8 +41,9 @@ const struct store_lease_key *memory_db_lease_key(const struct memory_db *db);
 void memory_db_join(struct memory_db *db, struct memory_listener *listener);
 void memory_db_leave(struct memory_db *db, struct memory_listener *listener);
 
-/* Runs the operation and fills in its outputs, which borrow from `room`. */
-void memory_db_run(struct memory_db *db, struct op *op, int64_t now_us, struct room *room);
+/* Runs the operation of this process and fills in its outputs, which borrow from `room`. */
+void memory_db_run(struct memory_db *db, struct op *op, uint64_t worker, int64_t now_us,
+                   struct room *room);
 
 /* Tells all listeners the hint. */
 void memory_db_hint(struct memory_db *db, unsigned bucket, unsigned share, int64_t wait_ms);

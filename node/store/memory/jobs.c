@@ -170,6 +170,7 @@ static struct job reserve(struct call *c, struct record *record)
     enter_reserved(c->topic, record, c->now_ms + OP_UNCONFIRMED_MS);
     if (c->op->in.pop.id_only)
         index_add(c->topic, record->job.id);
+    memory_note(c, record);
     return room_copy_job(c->room, &record->job);
 }
 
@@ -267,7 +268,11 @@ static enum status check_lease(struct call *c, struct bytes id, int64_t stamp,
 
 static enum status check_own_lease(struct call *c, struct record **record)
 {
-    return check_lease(c, c->op->id, c->op->in.lease.stamp, record);
+    enum status status = check_lease(c, c->op->id, c->op->in.lease.stamp, record);
+
+    if (status != STATUS_OK && c->op->verb != OP_TOUCH)
+        memory_drop_note(c, c->op->in.lease.stamp);
+    return status;
 }
 
 /* The consumer is known to have it: a try, counted once. */
@@ -294,9 +299,12 @@ static struct record *leased(struct call *c, const struct lease *lease)
 {
     struct record *record = NULL;
 
-    if (check_lease(c, lease->id, lease->stamp, &record) != STATUS_OK)
-        c->op->out.leases.stale++;
-    return record;
+    if (check_lease(c, lease->id, lease->stamp, &record) == STATUS_OK)
+        return record;
+    c->op->out.leases.stale++;
+    if (c->op->verb != OP_KEEP)
+        memory_drop_note(c, lease->stamp);
+    return NULL;
 }
 
 /* Without a time to run the delivery ends the job, even if a touch came before it. */
@@ -315,6 +323,7 @@ enum status memory_run_delivered(struct call *c)
         if (ttr_ms == 0) {
             was_touched |= record->is_confirmed;
             record_delete(c->topic, record);
+            memory_drop_note(c, lease->stamp);
         } else if (!record->is_confirmed) {
             note_consumer(record);
             record_set_holder(record, lease->holder);
@@ -345,6 +354,7 @@ enum status memory_run_return(struct call *c)
 
         if (!record || record->is_confirmed)
             continue;
+        memory_drop_note(c, record->job.stamp);
         record_leave(c->topic, record);
         enter_ready_first(c->topic, record);
     }
@@ -363,6 +373,7 @@ enum status memory_run_ack(struct call *c)
         return status;
     was_confirmed = record->is_confirmed;
     record_delete(c->topic, record);
+    memory_drop_note(c, c->op->in.lease.stamp);
     if (was_confirmed)
         call_scan_if_last(c);
     return STATUS_OK;
@@ -383,6 +394,7 @@ static void end_reservation(struct call *c, struct record *record)
 {
     if (!c->op->in.lease.is_end)
         note_consumer(record);
+    memory_drop_note(c, c->op->in.lease.stamp);
     record_leave(c->topic, record);
     if (c->op->in.lease.has_priority)
         record->job.rules.priority = c->op->in.lease.priority;

@@ -6,6 +6,7 @@
  *   scan.c       scan, alone and of many nodes by their locks; the fence
  *   audit.c      record and trace; places, audit, repair
  *   identities.c identities and identify
+ *   notes.c      reservations of owners: their notes, notes and beat
  *
  * To add an operation: a memory_run_<verb> function, and its line in `verbs`.
  */
@@ -24,6 +25,7 @@ struct call {
     int64_t now_ms;
     int64_t start_ms; /* durations begin here: now, rounded up */
     struct room *room;
+    uint64_t worker; /* whose operation it is */
 };
 
 /* Fills in op->out, which borrows from the room. */
@@ -95,6 +97,16 @@ enum status memory_run_trace(struct call *c);
 enum status memory_run_places(struct call *c);
 enum status memory_run_audit(struct call *c);
 enum status memory_run_repair(struct call *c);
+
+/* ---- notes.c ---- */
+
+enum status memory_run_notes(struct call *c);
+enum status memory_run_beat(struct call *c);
+
+/* Of a reservation that the operation makes, where it is owned; or ends, or finds over. */
+void memory_note(struct call *c, const struct record *record);
+void memory_drop_note(struct call *c, int64_t stamp);
+void memory_notes_fini(struct bucket *bucket);
 
 /* ---- identities.c ---- */
 

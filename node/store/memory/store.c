@@ -103,7 +103,7 @@ static void run(struct memory_store *ms, struct op *op, struct room *room)
     if (fails)
         ms->failures--;
     if (is_reached && (!fails || ms->effect == MEMORY_DONE))
-        memory_db_run(ms->db, op, now_us(ms), room);
+        memory_db_run(ms->db, op, ms->store.worker, now_us(ms), room);
     if (!is_reached)
         fail(op, STATUS_UNAVAILABLE);
     else if (fails)
@@ -285,6 +285,7 @@ static struct memory_store *new_on(struct memory_db *db, struct timers *timers)
     struct memory_store *ms = must(calloc(1, sizeof(*ms)));
 
     ms->store.ops = &ops;
+    ms->store.worker = memory_db_new_worker(db);
     ms->store.buckets = memory_db_buckets(db);
     ms->is_away = must(calloc(ms->store.buckets, sizeof(*ms->is_away)));
     ms->db = db;

@@ -96,6 +96,28 @@ struct id_entry {
     char id[];
 };
 
+/* A reservation of an owner, noted under its process. */
+struct note_key {
+    uint64_t worker;
+    int64_t stamp;
+};
+
+struct note_entry {
+    UT_hash_handle hh;
+    struct note_key key;
+    int64_t made_ms;
+    struct topic *topic;
+    struct bytes id; /* points to `bytes` */
+    char bytes[];
+};
+
+/* A process that owns reservations. */
+struct beat_entry {
+    UT_hash_handle hh;
+    uint64_t worker;
+    int64_t last_ms;
+};
+
 /* What is kept of identities: see op.h. */
 struct memory_identities {
     struct list all; /* of struct memory_identity; tombstones, too */
@@ -112,6 +134,8 @@ struct bucket {
     struct topic *topics;
     struct timers index;
     struct id_entry *ids; /* the index of ids */
+    struct note_entry *notes;
+    struct beat_entry *beats; /* of bucket 0 */
     struct memory_history history;
     struct memory_identities identities; /* of bucket 0 */
     size_t token_len;                    /* of the highest token seen */
@@ -122,6 +146,7 @@ struct bucket {
 struct memory_db {
     struct list listeners;
     struct store_lease_key lease_key;
+    uint64_t workers;    /* numbers given out */
     uint64_t operations; /* how many were run: the number of the current one */
     unsigned bucket_count;
     struct bucket buckets[];

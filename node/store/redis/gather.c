@@ -111,12 +111,20 @@ bool request_may_share(const struct request *r)
     return place_of(op->verb) < GATHER_VERBS && (op->verb != OP_PUSH || is_plain_push(op));
 }
 
+/* A call names the notes of one process, or none. */
+static bool has_notes_of(const struct op *op, const struct op *other)
+{
+    return op->verb == OP_PUSH || (op->in.lease.is_owned == other->in.lease.is_owned &&
+                                   op->in.lease.worker == other->in.lease.worker);
+}
+
 static bool may_join(const struct request *first, const struct request *r)
 {
     return first->op->verb == r->op->verb && first->lane == r->lane &&
            first->count < SCRIPT_MANY_MAX &&
            first->bytes_of_all + r->bytes <= GATHER_BYTES_MAX &&
-           bytes_equal(first->op->topic, r->op->topic) && has_limits_of(r->op, first->op);
+           bytes_equal(first->op->topic, r->op->topic) && has_limits_of(r->op, first->op) &&
+           has_notes_of(r->op, first->op);
 }
 
 static void join(struct request *first, struct request *r)

@@ -564,7 +564,7 @@ struct redis_handshake *redis_handshake_new(const struct redis_store_options *op
     struct redis_handshake *h = must(calloc(1, sizeof(*h)));
 
     h->options = options;
-    h->keys = (struct script_keys){options->prefix, options->buckets};
+    h->keys = (struct script_keys){.prefix = options->prefix, .buckets = options->buckets};
     h->kind = kind;
     h->timers = timers;
     h->lane = lane;

@@ -288,7 +288,7 @@ struct redis_lane *redis_store_make_lane(struct redis_store *s,
 
 static void make_route(struct redis_store *s)
 {
-    struct script_keys keys = {s->options.prefix, s->options.buckets};
+    struct script_keys keys = {.prefix = s->options.prefix, .buckets = s->options.buckets};
 
     s->marks = redis_marks_new(keys.buckets);
     redis_route_init(&s->route, &keys, s->marks, &s->loop->timers, s, s->map != NULL);

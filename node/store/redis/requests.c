@@ -521,7 +521,8 @@ struct redis_requests *redis_requests_new(struct loop *loop,
     q->marks = route->marks;
     q->events = events;
     q->timers = &loop->timers;
-    q->keys = (struct script_keys){options->prefix, options->buckets};
+    q->keys = (struct script_keys){options->prefix, options->buckets,
+                                   push_ledger_worker(q->marks->ledger)};
     for (unsigned i = 0; i < options->buckets; i++) {
         for (unsigned kind = 0; kind < REDIS_REPLY_KINDS; kind++) {
             struct request_line *line = &q->lines[i][kind];

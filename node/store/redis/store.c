@@ -218,8 +218,10 @@ struct redis_store *redis_store_new(struct loop *loop,
     s->port.buckets = options->buckets;
     s->stats.certificate_end_s = (uint64_t)redis_tls_end_s(options->tls);
     redis_state_log_init(&s->state_log, &loop->timers, s->up_at);
-    if (redis_store_make_parts(s) == STATUS_OK)
+    if (redis_store_make_parts(s) == STATUS_OK) {
+        s->port.worker = push_ledger_worker(s->marks->ledger);
         return s;
+    }
     redis_state_log_fini(&s->state_log);
     free(s);
     return NULL;

@@ -22,7 +22,7 @@ local redis, pcall = (function(redis)
     local WRITES = {SET = true, HSET = true, HDEL = true, ZADD = true, ZREM = true, ZREMRANGEBYRANK = true,
         RPUSH = true, LPUSH = true, LPOP = true, LSET = true, LREM = true, LTRIM = true, XADD = true, XTRIM = true, DEL = true,
         UNLINK = true, PEXPIRE = true, SETRANGE = true, INCR = true, INCRBY = true}
-    local READS = {GET = true, MGET = true, GETRANGE = true, STRLEN = true, EXISTS = true, HGET = true, HEXISTS = true, HRANDFIELD = true,
+    local READS = {GET = true, MGET = true, GETRANGE = true, STRLEN = true, EXISTS = true, HGET = true, HEXISTS = true, HRANDFIELD = true, HGETALL = true,
         HMGET = true, HLEN = true, HSCAN = true, HSTRLEN = true, ZRANGE = true, ZRANGEBYSCORE = true,
         ZRANGEBYLEX = true, ZREVRANGE = true, ZCARD = true, ZCOUNT = true, ZSCORE = true, ZMSCORE = true, ZSCAN = true,
         ZRANK = true, LLEN = true, LRANGE = true, LINDEX = true, LPOS = true, XLEN = true, XRANGE = true,

@@ -101,7 +101,8 @@ static bool take_failed(struct failed *failed)
 static bool run_cut(struct op op, unsigned at, struct failed *failed)
 {
     static const struct push_note note = {.number = 1, .renews = true};
-    struct script_keys keys = {.prefix = contract_prefix(), .buckets = CONTRACT_BUCKETS};
+    struct script_keys keys = {
+        .prefix = contract_prefix(), .buckets = CONTRACT_BUCKETS, .worker = own_worker()};
     bool is_alone = cut_scene.together.topic.len == 0;
     char *text = cut_text(is_alone ? op.verb : script_of_many(op.verb), at);
     const struct op *ops[] = {&op, &cut_scene.together};
@@ -141,10 +142,10 @@ static bool is_of_bucket(const char *key)
 static bool is_read(const struct failed *failed)
 {
     static const char *const reads[] = {
-        "TIME",          "EXISTS",  "GET",      "HGET",       "HMGET", "HLEN",  "GETRANGE",
-        "HEXISTS",       "HSTRLEN", "LINDEX",   "LRANGE",     "LLEN",  "ZCARD", "ZCOUNT",
-        "ZRANGEBYSCORE", "ZRANGE",  "ZSCORE",   "XLEN",       "ZSCAN", "LPOS",  "HSCAN",
-        "ZMSCORE",       "ZRANK",   "ZREVRANK", "HRANDFIELD",
+        "TIME",          "EXISTS",  "GET",      "HGET",       "HMGET",   "HLEN",  "GETRANGE",
+        "HEXISTS",       "HSTRLEN", "LINDEX",   "LRANGE",     "LLEN",    "ZCARD", "ZCOUNT",
+        "ZRANGEBYSCORE", "ZRANGE",  "ZSCORE",   "XLEN",       "ZSCAN",   "LPOS",  "HSCAN",
+        "ZMSCORE",       "ZRANK",   "ZREVRANK", "HRANDFIELD", "HGETALL",
     };
 
     if (is_of_bucket(failed->key))

@@ -56,7 +56,7 @@ static struct op take_it(const char *id)
 {
     struct op op = id_op(OP_TAKE, id);
 
-    op.in.pop = (typeof(op.in.pop)){.count = 1, .id_only = true};
+    op.in.pop = (typeof(op.in.pop)){.count = 1, .id_only = true, .is_owned = true};
     return op;
 }
 
@@ -168,30 +168,39 @@ static const struct job *leased(const char *id)
     return strcmp(id, "held") ? &cut_scene.popped : &cut_scene.held;
 }
 
+/* Their reservations are noted. */
+static struct op owned_op(enum op_verb verb, const struct job *job)
+{
+    struct op op = lease_op(verb, job);
+
+    op.in.lease.is_owned = true;
+    return op;
+}
+
 static struct op ack_it(const char *id)
 {
-    return lease_op(OP_ACK, leased(id));
+    return owned_op(OP_ACK, leased(id));
 }
 
 static struct op ack_two(const char *id)
 {
-    cut_scene.together = lease_op(OP_ACK, &cut_scene.popped);
-    return lease_op(OP_ACK, &cut_scene.held);
+    cut_scene.together = owned_op(OP_ACK, &cut_scene.popped);
+    return owned_op(OP_ACK, &cut_scene.held);
 }
 
 static struct op bury_it(const char *id)
 {
-    return lease_op(OP_BURY, leased(id));
+    return owned_op(OP_BURY, leased(id));
 }
 
 static struct op touch_it(const char *id)
 {
-    return lease_op(OP_TOUCH, leased(id));
+    return owned_op(OP_TOUCH, leased(id));
 }
 
 static struct op release_now(const char *id)
 {
-    return lease_op(OP_RELEASE, leased(id));
+    return owned_op(OP_RELEASE, leased(id));
 }
 
 static struct op release_later(const char *id)
@@ -226,7 +235,7 @@ static struct op release_ranked(int64_t delay_ms)
     run_well(op);
     job = contract_pop_indexed();
     cut_scene.more[0] = "ranked";
-    op = lease_op(OP_RELEASE, &job);
+    op = owned_op(OP_RELEASE, &job);
     op.in.lease.delay_ms = delay_ms;
     return op;
 }
@@ -251,7 +260,7 @@ static struct op release_two_later(const char *id)
 
 static struct op leases_op(enum op_verb verb)
 {
-    return (struct op){.verb = verb, .topic = TOPIC, .in.leases = {cut_scene.leases, 2}};
+    return (struct op){.verb = verb, .topic = TOPIC, .in.leases = {cut_scene.leases, 2, true}};
 }
 
 static struct op deliver_both(const char *id)
@@ -297,7 +306,9 @@ static void no_job_is_lost_with_its_lease(void **state)
 
 static struct op pop_some(const char *id)
 {
-    struct op op = {.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 9, .id_only = true}};
+    struct op op = {.verb = OP_POP,
+                    .topic = TOPIC,
+                    .in.pop = {.count = 9, .id_only = true, .is_owned = true}};
 
     push_mortal("mortal", 0, 1);
     wait_until(store_now() + 2);

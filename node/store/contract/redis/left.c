@@ -406,6 +406,70 @@ static void a_full_redis_takes_no_job_but_lets_all_go(void **state)
     assert_gone("refused");
 }
 
+static void a_full_redis_lets_reservations_of_owners_end(void **state)
+{
+    struct op op = {.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 3, .is_owned = true}};
+    struct op beat = {.verb = OP_BEAT, .bucket = bucket_of(TOPIC)};
+    struct op over;
+
+    for (unsigned i = 0; i < 3; i++)
+        push("");
+    contract_fill();
+    op = run_well(op);
+    assert_int_equal(op.out.pop.count, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        static const enum op_verb verbs[] = {OP_ACK, OP_RELEASE, OP_BURY};
+
+        over = lease_op(verbs[i], &op.out.pop.jobs[i]);
+        over.in.lease.is_owned = true;
+        assert_status(run(over), OK);
+    }
+    assert_int_equal(plant("EXISTS", 'z', ""), 0);
+    beat.in.beat.is_there = true;
+    beat = run_well(beat);
+    assert_int_equal(plant("HLEN", 'm', ""), 1);
+    beat.in.beat.is_there = false;
+    beat.in.beat.forget = (struct worker_beat){own_worker(), beat.now_ms};
+    run_well(beat);
+    assert_int_equal(plant("EXISTS", 'm', ""), 0);
+}
+
+/* Of a process that nobody releases for: it was not there for long when Redis lost its beat. */
+static void notes_go_by_themselves_after_days(void **state)
+{
+    struct op op = {.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 1, .is_owned = true}};
+
+    push("a");
+    run_well(op);
+    assert_in_range(plant("PTTL", 'z', ""), OP_NOTES_KEEP_MS - 60000, OP_NOTES_KEEP_MS);
+}
+
+/* What others have written there is not told. */
+static void strange_notes_and_beats_are_passed_over(void **state)
+{
+    struct op notes = {.verb = OP_NOTES, .bucket = bucket_of(TOPIC)};
+    struct op beat = {.verb = OP_BEAT, .bucket = bucket_of(TOPIC), .in.beat.age_ms = 1};
+
+    plant("HSET", 'z', "short 123456789");
+    plant("HSET", 'z', "sixsix 12345678");
+    plant("HSET", 'z', "\377\377\377\377\377\377 123456\1tid");
+    plant("HSET", 'z', "stamp6 123456\1tid");
+    notes.in.notes.worker = own_worker();
+    notes.in.notes.limit = OP_NOTES_MAX;
+    notes = run_well(notes);
+    assert_int_equal(notes.out.notes.count, 1);
+    assert_bytes(notes.out.notes.items[0].topic, BYTES("t"));
+    assert_bytes(notes.out.notes.items[0].id, BYTES("id"));
+    plant("HSET", 'm', "somebody 1");
+    plant("HSET", 'm', "00000000000000ab never");
+    plant("HSET", 'm', "00000000000000ac 5");
+    plant("HSET", 'm', "00000000000000ad 999999999999999999");
+    beat = run_well(beat);
+    assert_int_equal(beat.out.beat.count, 2);
+    assert_int_equal(beat.out.beat.silent[0].worker + beat.out.beat.silent[1].worker,
+                     0xac + 0xad);
+}
+
 static const struct CMUnitTest tests[] = {
     TEST(nothing_of_a_job_stays_when_it_is_gone),
     TEST(nothing_stays_of_jobs_that_are_acknowledged_together),
@@ -421,6 +485,9 @@ static const struct CMUnitTest tests[] = {
     TEST(who_stands_last_stays_when_tombstones_go),
     TEST(nothing_ends_before_its_time),
     TEST(a_full_redis_takes_no_job_but_lets_all_go),
+    TEST(a_full_redis_lets_reservations_of_owners_end),
+    TEST(notes_go_by_themselves_after_days),
+    TEST(strange_notes_and_beats_are_passed_over),
 };
 
 const struct contract_part contract_left = {tests, sizeof(tests) / sizeof(*tests)};

@@ -43,8 +43,13 @@ static const char *key(char letter)
     static char names[8][64];
     static unsigned turn;
     char *name = names[turn++ % 8];
-    bool is_bucket = strchr("tnoacwhfi", letter);
+    bool is_bucket = strchr("tnoacwhfim", letter);
 
+    if (letter == 'z') {
+        snprintf(name, sizeof(names[0]), "%s:{%u}:z:%016llx", prefix, bucket_of(TOPIC),
+                 (unsigned long long)own_worker());
+        return name;
+    }
     snprintf(name, sizeof(names[0]), "%s:{%u}:%c%s%.*s", prefix, bucket_of(TOPIC), letter,
              is_bucket ? "" : ":", is_bucket ? 0 : (int)TOPIC.len, TOPIC.at);
     return name;
@@ -62,8 +67,10 @@ const char *contract_prefix(void)
 
 struct job contract_pop_indexed(void)
 {
-    struct op op = run_well(
-        (struct op){.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 1, .id_only = true}});
+    struct op op =
+        run_well((struct op){.verb = OP_POP,
+                             .topic = TOPIC,
+                             .in.pop = {.count = 1, .id_only = true, .is_owned = true}});
     return op.out.pop.jobs[0];
 }
 
@@ -101,7 +108,7 @@ void contract_digests(char except, char digests[CONTRACT_DIGESTS])
 {
     size_t used = 0;
 
-    for (const char *letter = "jpdrqvxeltoacwi"; *letter; letter++) {
+    for (const char *letter = "jpdrqvxeltoacwizm"; *letter; letter++) {
         redisReply *reply;
 
         if (*letter == except)

@@ -29,7 +29,7 @@ const char *contract_key(char letter);
 const char *contract_prefix(void);
 
 /* One digest a key of TOPIC and its bucket, but for the counter, the history and `except`. */
-#define CONTRACT_DIGESTS 768
+#define CONTRACT_DIGESTS 1024
 void contract_digests(char except, char digests[CONTRACT_DIGESTS]);
 
 /* The operation is refused, and all keys but `except`, and but for the counter and the history,

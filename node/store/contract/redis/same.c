@@ -223,6 +223,19 @@ static const struct identity_row *find(const struct op *op, struct bytes name)
     return NULL;
 }
 
+/* Notes come in each store's own order; and so, of many, others come. */
+static void check_notes(const struct op *r, const struct op *m)
+{
+    int64_t redis = 0, memory = 0;
+
+    SAME(out.notes.count);
+    for (unsigned i = 0; i < r->out.notes.count && r->out.notes.count < OP_NOTES_MAX; i++) {
+        redis += r->out.notes.items[i].stamp + r->out.notes.items[i].made_ms;
+        memory += m->out.notes.items[i].stamp + m->out.notes.items[i].made_ms;
+    }
+    assert_int_equal(memory, redis);
+}
+
 static void check_identities(const struct op *r, const struct op *m)
 {
     SAME(out.identities.is_same);
@@ -264,6 +277,7 @@ static void check_outputs(const struct op *r, const struct op *m)
         [OP_STATS] = check_counts,
         [OP_TOPICS] = check_topics,
         [OP_OWNER] = check_owner,
+        [OP_NOTES] = check_notes,
         [OP_SCAN] = check_scan,
         [OP_CONFIGURE] = check_settings,
         [OP_SETTINGS] = check_settings,

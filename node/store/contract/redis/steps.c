@@ -14,7 +14,9 @@ static void step_pop(enum op_verb verb, struct bytes topic)
     struct op op = twins_run((struct op){
         .verb = verb,
         .topic = topic,
-        .in.pop = {.count = 1 + twins_below(4), .id_only = twins_below(2)},
+        .in.pop = {.count = 1 + twins_below(4),
+                   .id_only = twins_below(2),
+                   .is_owned = twins_below(2)},
     });
 
     for (unsigned i = 0; i < op.out.pop.count; i++)
@@ -88,6 +90,7 @@ static const struct choice {
     {OP_GET, 2, step_id},
     {OP_OWNER, 1, step_id},
     {OP_TAKE, 2, step_take},
+    {OP_NOTES, 2, step_notes},
     {OP_KICK, 1, step_chunk},
     {OP_PURGE, 1, step_chunk},
     {OP_LIST, 4, step_list},

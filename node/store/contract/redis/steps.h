@@ -17,6 +17,7 @@ void step_push(enum op_verb verb, struct bytes topic);
 void step_together(enum op_verb verb, struct bytes topic); /* pushes or acks of one turn */
 void step_leases(enum op_verb verb, struct bytes topic);
 void step_lease(enum op_verb verb, struct bytes topic);
+void step_notes(enum op_verb verb, struct bytes topic); /* how many there are */
 void step_take(enum op_verb verb, struct bytes topic);
 void step_id(enum op_verb verb, struct bytes topic);
 

@@ -143,6 +143,7 @@ static struct op any_lease_op(enum op_verb verb, struct bytes topic)
         op.in.lease.has_priority = twins_below(2);
         op.in.lease.priority = any_rules().priority;
     }
+    op.in.lease.is_owned = twins_below(2);
     if (verb == OP_TOUCH)
         op.in.lease.ttr_ms = twins_below(2) ? 0 : 1 + twins_below(3);
     return op;
@@ -188,7 +189,9 @@ void step_leases(enum op_verb verb, struct bytes topic)
     if (verb == OP_DELIVERED && twins_below(2))
         leases[0].holder = BYTES("somebody");
     twins_run((struct op){
-        .verb = verb, .topic = topic, .in.leases = {.items = leases, .count = count}});
+        .verb = verb,
+        .topic = topic,
+        .in.leases = {.items = leases, .count = count, .is_owned = twins_below(2)}});
 }
 
 void step_lease(enum op_verb verb, struct bytes topic)
@@ -196,11 +199,20 @@ void step_lease(enum op_verb verb, struct bytes topic)
     twins_run(any_lease_op(verb, topic));
 }
 
+void step_notes(enum op_verb verb, struct bytes topic)
+{
+    struct op op = {.verb = verb, .bucket = bucket_of(TOPIC)};
+
+    op.in.notes.limit = OP_NOTES_MAX;
+    twins_run(op);
+}
+
 void step_take(enum op_verb verb, struct bytes topic)
 {
     struct op op = {.verb = verb, .topic = topic, .id = any_id()};
 
-    op.in.pop = (typeof(op.in.pop)){.count = 1, .id_only = twins_below(2)};
+    op.in.pop =
+        (typeof(op.in.pop)){.count = 1, .id_only = twins_below(2), .is_owned = twins_below(2)};
     op = twins_run(op);
     if (op.status == STATUS_OK)
         remember_lease(&op.out.pop.jobs[0]);

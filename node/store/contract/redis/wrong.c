@@ -35,6 +35,8 @@ static void no_pop_changes_a_job_when_a_key_is_wrong(void **state)
 
     contract_set_the_scene();
     contract_all_or_nothing(op, "jprvtno");
+    op.in.pop.is_owned = true;
+    contract_all_or_nothing(op, "jprvtnoz");
 }
 
 static void no_delivery_changes_a_job_when_a_key_is_wrong(void **state)
@@ -46,10 +48,15 @@ static void no_delivery_changes_a_job_when_a_key_is_wrong(void **state)
     struct op op = {.verb = OP_DELIVERED, .topic = TOPIC, .in.leases = {leases, 3}};
 
     contract_all_or_nothing(op, "jpvtow");
+    op.in.leases.is_owned = true;
+    contract_all_or_nothing(op, "jpvtowz");
+    op.in.leases.is_owned = false;
     op.verb = OP_KEEP;
     contract_all_or_nothing(op, "jvt");
     op.verb = OP_RETURN;
     contract_all_or_nothing(op, "jrvn");
+    op.in.leases.is_owned = true;
+    contract_all_or_nothing(op, "jrvnz");
 }
 
 static void no_verb_of_a_lease_changes_a_job_when_a_key_is_wrong(void **state)
@@ -64,6 +71,38 @@ static void no_verb_of_a_lease_changes_a_job_when_a_key_is_wrong(void **state)
     contract_all_or_nothing(op, "jrvn");
     op.in.lease.delay_ms = 10;
     contract_all_or_nothing(op, "jdvt");
+}
+
+static void no_verb_of_an_owned_lease_changes_a_job_when_a_key_is_wrong(void **state)
+{
+    struct contract_scene scene = contract_set_the_scene();
+    struct op ops[] = {lease_op(OP_ACK, &scene.big), lease_op(OP_ACK, &scene.small)};
+
+    ops[0].in.lease.is_owned = ops[1].in.lease.is_owned = true;
+    contract_all_or_nothing(ops[0], "jpvowz");
+    contract_all_or_nothing_together(ops, 2, "jpvowz");
+    ops[0].verb = ops[1].verb = OP_RELEASE;
+    contract_all_or_nothing(ops[0], "jrvnz");
+    contract_all_or_nothing_together(ops, 2, "jrvnz");
+    ops[0].verb = OP_BURY;
+    contract_all_or_nothing(ops[0], "jvtxz");
+    ops[0].in.lease.stamp = 1; /* over: nothing but the note would change */
+    contract_all_or_nothing(ops[0], "z");
+    ops[0].verb = OP_ACK;
+    contract_all_or_nothing(ops[0], "z");
+}
+
+static void no_beat_counts_when_the_key_is_wrong(void **state)
+{
+    struct op op = {.verb = OP_BEAT, .bucket = bucket_of(TOPIC), .in.beat.is_there = true};
+    struct op notes = {.verb = OP_NOTES, .bucket = bucket_of(TOPIC)};
+
+    contract_all_or_nothing(op, "m");
+    op.in.beat.age_ms = 1;
+    contract_all_or_nothing(op, "m");
+    notes.in.notes.worker = own_worker();
+    notes.in.notes.limit = 1;
+    contract_all_or_nothing(notes, "z");
 }
 
 static void no_verb_of_two_leases_changes_a_job_when_a_key_is_wrong(void **state)
@@ -452,6 +491,8 @@ static const struct CMUnitTest tests[] = {
     TEST(no_pop_changes_a_job_when_a_key_is_wrong),
     TEST(no_delivery_changes_a_job_when_a_key_is_wrong),
     TEST(no_verb_of_a_lease_changes_a_job_when_a_key_is_wrong),
+    TEST(no_verb_of_an_owned_lease_changes_a_job_when_a_key_is_wrong),
+    TEST(no_beat_counts_when_the_key_is_wrong),
     TEST(no_verb_of_two_leases_changes_a_job_when_a_key_is_wrong),
     TEST(no_two_pushes_add_a_job_when_a_key_is_wrong),
     TEST(no_cancel_changes_a_job_when_a_key_is_wrong),

@@ -1,6 +1,6 @@
 -- ack: the job is done; it is gone.
 --
--- KEYS   j p v o, and by rule the bucket's t and the topic's e: the name of j with their letters
+-- KEYS   j p v o, then z where the reservation was noted, and by rule the bucket's t and the topic's e: the name of j with their letters
 -- ARGV   topic, id, stamp (6 bytes)
 -- answer code, 0, wait
 -- USES   check_lease owns
@@ -12,12 +12,18 @@
 -- reservation: so the last ack calls the scan. (A reservation that is not confirmed ends in
 -- seconds, and the scan comes anyway.) The event is written out: a function here costs 3 %.
 
-local j, p, v, o = unpack(KEYS)
+local j, p, v, o, z = unpack(KEYS)
 local topic, id = ARGV[1], ARGV[2]
 
 local value = call('HGET', j, id)
 local code = check_lease(value, ARGV[3])
+if z then
+    call('HLEN', z)
+end
 if code ~= OK then
+    if z then
+        call('HDEL', z, ARGV[3])
+    end
     return {code, 0, -1}
 end
 -- HERE belongings
@@ -39,4 +45,7 @@ end
 
 call('ZREM', v, id)
 -- HERE forget
+if z then
+    call('HDEL', z, ARGV[3])
+end
 return {OK, 0, wait}

@@ -1,13 +1,13 @@
 -- ack_many: the acknowledgements of one topic's jobs that met in one turn of the node's loop.
 --
--- KEYS   j p v o, and by rule as ack
+-- KEYS   j p v o, perhaps z, and by rule as ack
 -- ARGV   topic, then for each job: id, stamp (6 bytes)
 -- answer OK, 0, wait, then for each job: code
 -- USES   check_lease owns
 --
 -- For each job it does what ack does for one, in their order, but it writes each key once.
 
-local j, p, v, o = unpack(KEYS)
+local j, p, v, o, z = unpack(KEYS)
 local topic = ARGV[1]
 
 -- HERE leases
@@ -43,7 +43,17 @@ for i = 1, #ids do
     end
 end
 -- HERE counter
+local over = {}
+for i = 3, z and #ARGV or 0, 2 do
+    over[#over + 1] = ARGV[i]
+end
+if z then
+    call('HLEN', z)
+end
 if #gone == 0 then
+    if z then
+        call('HDEL', z, unpack(over))
+    end
     return answer
 end
 if was_confirmed and call('HLEN', j) == #gone then
@@ -66,4 +76,7 @@ if #bodies > 0 then
     call('HDEL', p, unpack(bodies))
 end
 -- HERE set_counter
+if z then
+    call('HDEL', z, unpack(over))
+end
 return answer

@@ -1,6 +1,6 @@
 -- delivered: the consumers have these jobs; their time to run begins now.
 --
--- KEYS   j p v t o, and by rule the topic's e
+-- KEYS   j p v t o, then z where the reservations were noted, and by rule the topic's e
 -- ARGV   topic, then for each lease: id, stamp (6 bytes) and perhaps, packed as '>BI4', 1: it has
 --        a TTR of its own, that TTR in ms, and behind it the name of the holder ('': not known)
 -- answer code, now, wait, number of leases that were not valid any more
@@ -11,14 +11,14 @@
 -- run twice, and what the consumer has done since must hold. With a topic's last job the scan
 -- is called where a touch may have put it off, as in ack.
 
-local j, p, v, t, o = unpack(KEYS)
+local j, p, v, t, o, z = unpack(KEYS)
 local topic = ARGV[1]
 
 -- HERE leases
 
 local stale, soonest, was_touched = 0, math.huge, false
 local kept, deadlines, gone, bodies, owners = {}, {}, {}, {}, {}
-local counted = 0
+local counted, over = 0, {} -- `over`: stamps
 local e, expiring -- only where a job that is done would have expired
 
 for i = 1, #ids do
@@ -31,10 +31,12 @@ for i = 1, #ids do
     end
     if check_lease(value, stamp) ~= OK then
         stale = stale + 1
+        over[#over + 1] = stamp
     else
         local ttr = own_ttr or parse('>I4', value, 4)
         if ttr == 0 then
             gone[#gone + 1] = id
+            over[#over + 1] = stamp
             local first = byte(value)
             was_touched = was_touched or first % 64 >= 32
             if first % 16 >= 8 then
@@ -64,6 +66,9 @@ if was_touched and call('HLEN', j) == #gone then
     soonest = now + 5000
 end
 -- HERE counter
+if z and #over > 0 then
+    call('HLEN', z)
+end
 
 call('ZREM', v, '') -- even if Redis is full
 local wait = soonest < math.huge and event(t, topic, soonest) or -1
@@ -84,5 +89,8 @@ end
 if #kept > 0 then
     call('ZADD', v, unpack(deadlines))
     call('HSET', j, unpack(kept))
+end
+if z and #over > 0 then
+    call('HDEL', z, unpack(over))
 end
 return {OK, now, wait, stale}

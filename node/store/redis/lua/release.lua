@@ -1,7 +1,7 @@
 -- release: consumers give jobs of a topic back, at once or with a delay; one, or those that met in one
 -- turn of the node's loop.
 --
--- KEYS   j r d v t n q x, and by rule the topic's e
+-- KEYS   j r d v t n q x, then z where the reservations were noted, and by rule the topic's e
 -- ARGV   topic, then for each job: id, and packed as '>I6I6BI4' stamp, delay ms + 1 (0: what the job's
 --        backoff says), 1: it has another priority from now on + 2: its holder is gone, and did not ask
 --        for it; that priority
@@ -12,7 +12,7 @@
 -- that releases a job had it: that is a try, perhaps the last; but one that is gone had it only where
 -- that was confirmed. They are released in their order, but what there is for a key is written at once.
 
-local j, r, d, v, t, n, q, x = unpack(KEYS)
+local j, r, d, v, t, n, q, x, z = unpack(KEYS)
 local topic = ARGV[1]
 local DELAY_MAX = 4294967295000 -- JOB_DELAY_MAX_MS
 local HAS_PRIORITY, IS_END = 1, 2
@@ -21,6 +21,7 @@ local HAS_PRIORITY, IS_END = 1, 2
 
 local answer, released, seen, soonest = {OK, now, -1}, {}, {}, math.huge
 local ready, later, dying, mortal, changed = ready_batch({}, {}), {}, {}, {}, {}
+local over = {} -- stamps
 for i = 1, #ids do
     local id, value, stamp = ids[i], values[i], sub(ARGV[2 * i + 1], 1, 6)
     local delay, flags, rank = parse('>I6BI4', ARGV[2 * i + 1], 7)
@@ -65,10 +66,19 @@ for i = 1, #ids do
             add_ready(ready, id, due_at(value, due))
         end
     end
+    if z and code ~= OUT_OF_RANGE then
+        over[#over + 1] = stamp
+    end
     local at = #answer
     answer[at + 1], answer[at + 2], answer[at + 3], answer[at + 4] = code, due, tries, death
 end
+if #over > 0 then
+    call('HLEN', z)
+end
 if #released == 0 then
+    if #over > 0 then
+        call('HDEL', z, unpack(over))
+    end
     return answer
 end
 local e = beside(j, topic, 'e')
@@ -101,5 +111,8 @@ call('HSET', j, unpack(changed))
 call('ZREM', v, unpack(released))
 if #mortal > 0 then
     call('ZREM', e, unpack(mortal))
+end
+if #over > 0 then
+    call('HDEL', z, unpack(over))
 end
 return answer

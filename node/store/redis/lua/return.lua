@@ -1,6 +1,6 @@
 -- return: the consumers never got these jobs; first in line again, no try lost.
 --
--- KEYS   j r v n q
+-- KEYS   j r v n q, then z where the reservations were noted
 -- ARGV   topic, then for each lease: id, stamp (6 bytes)
 -- answer code, now, wait (always -1), number of leases that were not valid any more
 -- USES   now moved check_lease wake rank_of key_for
@@ -9,17 +9,22 @@
 -- confirmed job stays where it is: a consumer that left before the end of its reply, but touched a job,
 -- has that job.
 
-local j, r, v, n, q = unpack(KEYS)
+local j, r, v, n, q, z = unpack(KEYS)
 local topic = ARGV[1]
 
 -- HERE leases
 
 local stale, gone, jobs, ranks = 0, {}, {}, {}
-local is_common, is_ranked = false, false
+local is_common, is_ranked, over = false, false, {}
 for i = 1, #ids do
-    if check_lease(values[i], ARGV[2 * i + 1]) ~= OK then
+    local is_stale = check_lease(values[i], ARGV[2 * i + 1]) ~= OK
+    local is_over = is_stale or byte(values[i]) % 64 < 32
+    if z and is_over then
+        over[#over + 1] = ARGV[2 * i + 1]
+    end
+    if is_stale then
         stale = stale + 1
-    elseif byte(values[i]) % 64 < 32 then
+    elseif is_over then
         local rank = rank_of(values[i]) or false
         gone[#gone + 1] = ids[i]
         jobs[#jobs + 1] = values[i]
@@ -28,7 +33,13 @@ for i = 1, #ids do
         is_ranked = is_ranked or rank ~= false
     end
 end
+if #over > 0 then
+    call('HLEN', z)
+end
 if #gone == 0 then
+    if #over > 0 then
+        call('HDEL', z, unpack(over))
+    end
     return {OK, now, -1, stale}
 end
 
@@ -60,4 +71,7 @@ if is_ranked then
 end
 call('HSET', j, unpack(ready))
 call('ZREM', v, unpack(gone))
+if #over > 0 then
+    call('HDEL', z, unpack(over))
+end
 return {OK, now, -1, stale}

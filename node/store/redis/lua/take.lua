@@ -1,6 +1,6 @@
 -- take: reserve the job with this id, wherever it was: ready, delayed or dead.
 --
--- KEYS   j p r d v x t n o q, and by rule others of the topic: the name of j with another letter
+-- KEYS   j p r d v x t n o q, then z where the reservation is to be noted, and by rule others of the topic: the name of j with another letter
 -- ARGV   topic, id, 1: index it in o, and perhaps the bytes that the answer may bring of a big body
 -- answer code, now, wait, 0, id, value, and where it is big its body; or where that is more than the
 --        answer may bring, its bytes alone
@@ -13,7 +13,7 @@
 -- The job leaves its place last: a script that breaks off before that leaves it in two places, not
 -- in none.
 
-local j, p, r, d, v, x, t, n, o, q = unpack(KEYS)
+local j, p, r, d, v, x, t, n, o, q, z = unpack(KEYS)
 local topic, id, indexes, may_bring = ARGV[1], ARGV[2], ARGV[3] == '1', tonumber(ARGV[4])
 local UNCONFIRMED_MS, INDEXED = 5000, 16 -- OP_UNCONFIRMED_MS
 
@@ -46,6 +46,9 @@ end
 if indexes then
     call('HLEN', o)
 end
+if z then
+    call('HLEN', z)
+end
 
 call('ZREM', v, '') -- even if Redis is full
 local wait = event(t, topic, now + UNCONFIRMED_MS)
@@ -59,10 +62,15 @@ if state ~= READY then
     value = due_at(value, now)
 end
 local flag = indexes and byte(value) % 32 < INDEXED and INDEXED or 0
-local stamp = pack('>I6', call('INCR', n))
+local number = call('INCR', n)
+local stamp = pack('>I6', number)
 value = moved(value, RESERVED + flag, stamp)
 if indexes then
     call('HSET', o, id, stamp .. topic)
+end
+if z then
+    -- HERE note
+    keep_notes(z, {note_of(number, topic, id)})
 end
 call('ZADD', v, format('%d', now + UNCONFIRMED_MS), id)
 call('HSET', j, id, value)

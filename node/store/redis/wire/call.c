@@ -38,7 +38,7 @@ void call_add_number(struct script_call *call, int64_t number)
 static bool is_of_the_bucket(char letter)
 {
     return letter == 't' || letter == 'n' || letter == 'o' || letter == 'a' || letter == 'c' ||
-           letter == 'h' || letter == 'f' || letter == 'i';
+           letter == 'h' || letter == 'f' || letter == 'i' || letter == 'm';
 }
 
 /* Writes the beginning of a bucket's keys, `dq:{7}:`; returns its length. */
@@ -83,17 +83,30 @@ void call_add_keys(struct script_call *call, const struct script_keys *keys,
 }
 
 /* By hand, as the numbers are: each push has it. */
-void call_add_ring(struct script_call *call, const struct script_keys *keys, unsigned bucket,
-                   uint64_t worker)
+static size_t write_worker(char *at, uint64_t worker)
+{
+    for (int shift = 60; shift >= 0; shift -= 4)
+        *at++ = "0123456789abcdef"[worker >> shift & 15];
+    return 16;
+}
+
+void call_add_worker_key(struct script_call *call, const struct script_keys *keys,
+                         unsigned bucket, char letter, uint64_t worker)
 {
     char *at = call->room + call->used;
     size_t len = write_bucket(at, keys, bucket);
 
     assert(call->used + SCRIPT_PREFIX_MAX + 26 <= sizeof(call->room));
-    at[len++] = 'u';
+    at[len++] = letter;
     at[len++] = ':';
-    for (int shift = 60; shift >= 0; shift -= 4)
-        at[len++] = "0123456789abcdef"[worker >> shift & 15];
+    len += write_worker(at + len, worker);
     call->used += len;
     call_add(call, at, len);
+}
+
+void call_add_worker(struct script_call *call, uint64_t worker)
+{
+    char *at = call_pack_room(call, 16);
+
+    call_add(call, at, write_worker(at, worker));
 }

@@ -17,13 +17,14 @@
 
 #define SCRIPT_PREFIX_MAX 32 /* bytes of store.prefix */
 #define SCRIPT_TOPIC_MAX  200
-#define SCRIPT_KEYS_MAX   10
+#define SCRIPT_KEYS_MAX   11
 #define SCRIPT_ARGS_MAX   (3 + SCRIPT_KEYS_MAX + 4 + 2 * OP_RULES_MAX) /* a scan has most */
 
 /* How the keys are named; the prefix is borrowed. */
 struct script_keys {
     const char *prefix; /* 1 to SCRIPT_PREFIX_MAX of [A-Za-z0-9_.-] */
     unsigned buckets;   /* 1 to 128 */
+    uint64_t worker;    /* this process, whose reservations for owners are noted */
 };
 
 /* One command. The arguments point into it (so it cannot be copied) and into the op. It is
@@ -98,8 +99,12 @@ void call_add_number(struct script_call *call, int64_t number);
 void call_add_keys(struct script_call *call, const struct script_keys *keys,
                    const struct op *op, const char *letters);
 
-/* The worker's ring in that bucket, see push_ledger.h. */
-void call_add_ring(struct script_call *call, const struct script_keys *keys, unsigned bucket,
-                   uint64_t worker);
+/* A key of the worker's in that bucket: u, the ring of its pushes (push_ledger.h); z, its
+ * notes. */
+void call_add_worker_key(struct script_call *call, const struct script_keys *keys,
+                         unsigned bucket, char letter, uint64_t worker);
+
+/* 16 hex digits. */
+void call_add_worker(struct script_call *call, uint64_t worker);
 
 #endif

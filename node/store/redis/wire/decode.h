@@ -28,6 +28,8 @@ struct reply_room {
         struct settings_row settings[OP_ROWS_MAX]; /* SETTINGS, CONFIGURE, PLACES */
         struct history_item items[OP_RECORDS_MAX];
         struct suspect suspects[OP_LIST_MAX];
+        struct note notes[OP_NOTES_MAX];
+        struct worker_beat beats[OP_BEATS_MAX];
         struct identity_row identities[OP_IDENTITY_ROWS_MAX];
     };
     size_t large_bytes; /* of the bodies, where it is REPLY_LARGE */

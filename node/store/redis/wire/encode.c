@@ -422,6 +422,54 @@ static void add_repair(struct script_call *call, const struct script_keys *keys,
     call_add_number(call, op->in.repair.calls_scan);
 }
 
+/* ---- reservations of owners ---- */
+
+static void add_notes(struct script_call *call, const struct script_keys *keys,
+                      const struct op *op)
+{
+    assert(op->in.notes.limit >= 1 && op->in.notes.limit <= OP_NOTES_MAX);
+    call_add_number(call, op->in.notes.limit);
+}
+
+static void add_beat(struct script_call *call, const struct script_keys *keys,
+                     const struct op *op)
+{
+    const struct worker_beat *forget = &op->in.beat.forget;
+
+    call_add_number(call, op->in.beat.is_there ? 1 : op->in.beat.leaves ? 2 : 0);
+    call_add_worker(call, keys->worker);
+    call_add_number(call, op->in.beat.age_ms);
+    if (!forget->worker) {
+        call_add_bytes(call, BYTES(""));
+        return;
+    }
+    call_add_worker(call, forget->worker);
+    call_add_number(call, forget->last_ms);
+}
+
+/* Whose notes the op is about; 0: nobody's. */
+static uint64_t worker_of(const struct script_keys *keys, const struct op *op)
+{
+    switch (op->verb) {
+    case OP_POP:
+    case OP_TAKE:
+        return op->in.pop.is_owned ? keys->worker : 0;
+    case OP_DELIVERED:
+    case OP_RETURN:
+        return op->in.leases.is_owned ? keys->worker : 0;
+    case OP_ACK:
+    case OP_RELEASE:
+    case OP_BURY:
+        return !op->in.lease.is_owned ? 0
+               : op->in.lease.worker  ? op->in.lease.worker
+                                      : keys->worker;
+    case OP_NOTES:
+        return op->in.notes.worker ? op->in.notes.worker : keys->worker;
+    default:
+        return 0;
+    }
+}
+
 /* ---- fencing ---- */
 
 static void add_fence(struct script_call *call, const struct script_keys *keys,
@@ -479,6 +527,8 @@ static const struct {
     [OP_LIST] = {"jpdrqvx", add_list},
     [OP_STATS] = {"jdrvxq", add_nothing},
     [OP_OWNER] = {"", add_nothing},
+    [OP_NOTES] = {"", add_notes}, /* z */
+    [OP_BEAT] = {"m", add_beat},
     [OP_SCAN] = {"tnachf", add_scan},
     [OP_TOPICS] = {"a", add_page},
     [OP_CONFIGURE] = {"ctarq", add_configure},
@@ -583,8 +633,12 @@ void script_encode(struct script_call *call, const struct script_keys *keys,
     } else if (op->verb == OP_PLACES) {
         encode_places(call, keys, op);
     } else {
-        begin(call, sha ? NULL : script_text(op->verb), sha, strlen(letters));
+        uint64_t worker = worker_of(keys, op);
+
+        begin(call, sha ? NULL : script_text(op->verb), sha, strlen(letters) + (worker != 0));
         call_add_keys(call, keys, op, letters);
+        if (worker)
+            call_add_worker_key(call, keys, op->bucket, 'z', worker);
         script_args[op->verb].add(call, keys, op);
         if (op_leads(op))
             call_add_bytes(call, op->token); /* last: `fenced` in lua/lib */
@@ -599,7 +653,7 @@ void script_encode_push(struct script_call *call, const struct script_keys *keys
     assert(op->topic.len <= SCRIPT_TOPIC_MAX && op->bucket < keys->buckets);
     begin(call, sha ? NULL : script_text(OP_PUSH), sha, strlen(letters) + 1);
     call_add_keys(call, keys, op, letters);
-    call_add_ring(call, keys, op->bucket, note->worker);
+    call_add_worker_key(call, keys, op->bucket, 'u', note->worker);
     add_noted_push(call, keys, op, note);
 }
 
@@ -641,14 +695,18 @@ void script_encode_many(struct script_call *call, const struct script_keys *keys
 {
     bool is_push = ops[0]->verb == OP_PUSH;
     unsigned script = script_of_many(ops[0]->verb);
+    uint64_t worker = worker_of(keys, ops[0]);
     const char *letters = script_args[ops[0]->verb].keys;
 
     assert(script < SCRIPT_COUNT && ops[0]->bucket < keys->buckets);
     assert(count >= 2 && count <= SCRIPT_MANY_MAX);
-    begin(call, sha ? NULL : script_text(script), sha, strlen(letters) + is_push);
+    begin(call, sha ? NULL : script_text(script), sha,
+          strlen(letters) + (is_push || worker != 0));
     call_add_keys(call, keys, ops[0], letters);
+    if (worker)
+        call_add_worker_key(call, keys, ops[0]->bucket, 'z', worker);
     if (is_push)
-        call_add_ring(call, keys, ops[0]->bucket, note->worker);
+        call_add_worker_key(call, keys, ops[0]->bucket, 'u', note->worker);
     call_add_bytes(call, ops[0]->topic);
     if (is_push)
         add_pushes(call, keys, ops, count, note);
@@ -672,7 +730,7 @@ void script_encode_raise(struct script_call *call, const struct script_keys *key
 {
     begin(call, script_text_by_name("raise"), NULL, 3);
     call_add_format(call, "%s:{%u}:n", keys->prefix, bucket);
-    call_add_ring(call, keys, bucket, raise->last.worker);
+    call_add_worker_key(call, keys, bucket, 'u', raise->last.worker);
     call_add_format(call, "%s:{%u}:l", keys->prefix, bucket);
     call_add_number(call, raise->seen);
     call_add_number(call, (int64_t)raise->last.number);

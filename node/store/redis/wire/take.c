@@ -505,6 +505,66 @@ static bool take_repair(const redisReply *reply, struct op *op, struct reply_roo
     return take_damage(reply, HEAD, &op->out.repair.damage);
 }
 
+/* ---- reservations of owners ---- */
+
+#define NOTE_ELEMENTS 4
+
+static bool take_note(const redisReply *reply, size_t i, struct note *note)
+{
+    return take_number(reply, i, 0, JOB_STAMP_MAX, &note->stamp) &&
+           take_ms(reply, i + 1, 0, &note->made_ms) && take_bytes(reply, i + 2, &note->topic) &&
+           take_bytes(reply, i + 3, &note->id);
+}
+
+static bool take_notes(const redisReply *reply, struct op *op, struct reply_room *room)
+{
+    unsigned count = 0;
+
+    for (size_t i = HEAD; i < reply->elements; i += NOTE_ELEMENTS, count++) {
+        if (count == op->in.notes.limit || count == OP_NOTES_MAX ||
+            !take_note(reply, i, &room->notes[count]))
+            return false;
+    }
+    op->out.notes.items = room->notes;
+    op->out.notes.count = count;
+    return true;
+}
+
+/* False: not 16 hex digits. */
+static bool read_worker(struct bytes text, uint64_t *worker)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    *worker = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        const char *digit = text.at[i] ? strchr(digits, text.at[i]) : NULL;
+
+        if (!digit)
+            return false;
+        *worker = *worker << 4 | (uint64_t)(digit - digits);
+    }
+    return text.len == 16;
+}
+
+/* What was not written by dueq is passed over. */
+static bool take_beats(const redisReply *reply, struct op *op, struct reply_room *room)
+{
+    struct bytes text;
+    unsigned count = 0;
+
+    for (size_t i = HEAD; i < reply->elements; i += 2) {
+        struct worker_beat *beat = &room->beats[count];
+
+        if (count == OP_BEATS_MAX || !take_bytes(reply, i, &text) ||
+            !take_ms(reply, i + 1, 0, &beat->last_ms))
+            return false;
+        count += read_worker(text, &beat->worker) && beat->worker != 0;
+    }
+    op->out.beat.silent = room->beats;
+    op->out.beat.count = count;
+    return true;
+}
+
 /* ---- identities ---- */
 
 #define IDENTITY_ELEMENTS 3
@@ -564,6 +624,7 @@ static bool (*const takers[OP_COUNT])(const redisReply *, struct op *, struct re
     [OP_MOVE] = take_move,           [OP_KICK] = take_chunk,
     [OP_PURGE] = take_chunk,         [OP_GET] = take_get,
     [OP_LIST] = take_list,           [OP_STATS] = take_stats,
+    [OP_NOTES] = take_notes,         [OP_BEAT] = take_beats,
     [OP_SCAN] = take_scan,           [OP_TOPICS] = take_topics,
     [OP_CONFIGURE] = take_configure, [OP_SETTINGS] = take_settings_page,
     [OP_RECORD] = take_nothing,      [OP_TRACE] = take_trace,

@@ -221,6 +221,18 @@ elseif bytes then
     call('HDEL', w, topic)
 end
 
+-- PART note
+-- A note in z of a reservation for an owner: its field, and its value.
+local function note_of(stamp, topic, id)
+    return pack('>I6', stamp), pack('>I6B', now, #topic) .. topic .. id
+end
+
+local function keep_notes(z, notes)
+    local KEEP_MS = '691200000' -- OP_NOTES_KEEP_MS
+    call('HSET', z, unpack(notes))
+    call('PEXPIRE', z, KEEP_MS)
+end
+
 -- PART forget
 -- The job goes, after its entry in its place; `e` where it has a ttl.
 if e then

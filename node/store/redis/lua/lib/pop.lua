@@ -18,7 +18,7 @@
 -- r is all of the line. Jobs leave the line last: a script that breaks off before that leaves
 -- them in two places, not in none.
 local function pop_jobs(keys, topic, count, id_only, may_bring, room)
-    local j, p, r, v, t, n, o, q, c = unpack(keys)
+    local j, p, r, v, t, n, o, q, c, z = unpack(keys)
     local LOOK_MAX, LOOK_STEP = room and 100 or 1000, 100 -- a scan may bring 32
     local ROOM, UNCONFIRMED_MS = 1048576, 5000 -- OP_POP_BYTES_MAX, OP_UNCONFIRMED_MS
     local FOREVER = 281474976710655 -- SETTINGS_FOREVER
@@ -186,6 +186,9 @@ local function pop_jobs(keys, topic, count, id_only, may_bring, room)
     if room and id_only then
         call('HLEN', o) -- which no scan declares: read it before the first write
     end
+    if z then
+        call('HLEN', z)
+    end
     call('ZREM', v, '') -- even if Redis is full
     local soon, wait = bury and 1000 or UNCONFIRMED_MS, -1 -- a death calls the scan, which prunes
     local score = format('%d', now + soon)
@@ -218,6 +221,14 @@ local function pop_jobs(keys, topic, count, id_only, may_bring, room)
         end
         if id_only then
             call('HSET', o, unpack(owners))
+        end
+        if z then
+            -- HERE note
+            local notes = {}
+            for i = 1, #ids do
+                notes[2 * i - 1], notes[2 * i] = note_of(last - #ids + i, topic, ids[i])
+            end
+            keep_notes(z, notes)
         end
         call('ZADD', v, unpack(deadlines))
         call('HSET', j, unpack(reserved))

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct script_keys keys = {"dq", 64};
+static const struct script_keys keys = {"dq", 64, 0x1234567890abcdef};
 static const char sha[] = "0123456789012345678901234567890123456789";
 
 static struct script_call call;
@@ -98,6 +98,12 @@ static struct op largest(enum op_verb verb)
     } else if (verb == OP_TRACE) {
         op.in.trace.before = bytes_of(cursor, sizeof(cursor));
         op.in.trace.limit = OP_RECORDS_MAX;
+    } else if (verb == OP_NOTES) {
+        op.in.notes.worker = 0xab;
+        op.in.notes.limit = OP_NOTES_MAX;
+    } else if (verb == OP_BEAT) {
+        op.in.beat.age_ms = op.in.beat.forget.last_ms = INT64_MAX;
+        op.in.beat.forget.worker = UINT64_MAX;
     } else if (verb == OP_IDENTIFY) {
         static const struct bytes marks[OP_IDENTITY_MARKS_MAX];
 
@@ -135,9 +141,10 @@ static void assert_keys(unsigned script)
         char expected[32];
 
         snprintf(expected, sizeof(expected), "dq:{7}:%c%s", at[0],
-                 at[0] == 'u'                ? ":0000000000000000"
-                 : strchr("tnoachfi", at[0]) ? ""
-                                             : ":t");
+                 at[0] == 'u'                 ? ":0000000000000000"
+                 : at[0] == 'z'               ? ":00000000000000ab"
+                 : strchr("tnoachfim", at[0]) ? ""
+                                              : ":t");
         assert_arg(i, expected);
     }
     assert_number(2, i - 3);
@@ -627,7 +634,7 @@ static void assert_has_room(void)
 static void has_room_for_the_longest_names_and_the_most_items(void **state)
 {
     static char prefix[SCRIPT_PREFIX_MAX + 1];
-    struct script_keys longest = {prefix, 128};
+    struct script_keys longest = {prefix, 128, 1};
     struct push_note note = {.number = 1, .renews = true};
     const struct op *ops[SCRIPT_MANY_MAX];
 
@@ -667,6 +674,49 @@ static void is_put_together_anew_for_each_command(void **state)
     script_encode(&call, &keys, &ack, sha);
     assert_int_equal(call.argc, 3 + 4 + 3);
     assert_arg(3, "dq:{0}:j:t");
+}
+
+static void names_the_notes_of_a_reservation_behind_the_other_keys(void **state)
+{
+    struct op op = {.verb = OP_ACK, .bucket = 5, .topic = BYTES("t"), .id = BYTES("id")};
+    struct op pop = {.verb = OP_POP, .bucket = 5, .topic = BYTES("t"), .in.pop.count = 1};
+    const struct op *ops[] = {&op, &op};
+
+    op.in.lease.is_owned = pop.in.pop.is_owned = true;
+    script_encode(&call, &keys, &op, sha);
+    assert_int_equal(call.argc, 3 + 5 + 3);
+    assert_arg(2, "5");
+    assert_arg(7, "dq:{5}:z:1234567890abcdef");
+    op.in.lease.worker = 0xfe;
+    script_encode_many(&call, &keys, ops, 2, NULL, sha);
+    assert_arg(2, "5");
+    assert_arg(7, "dq:{5}:z:00000000000000fe");
+    script_encode(&call, &keys, &pop, sha);
+    assert_arg(2, "10");
+    assert_arg(12, "dq:{5}:z:1234567890abcdef");
+}
+
+static void says_what_a_process_says_of_itself_and_of_another(void **state)
+{
+    struct op op = {.verb = OP_BEAT, .in.beat = {.is_there = true}};
+
+    script_encode(&call, &keys, &op, sha);
+    assert_int_equal(call.argc, 3 + 1 + 4);
+    assert_arg(3, "dq:{0}:m");
+    assert_arg(4, "1");
+    assert_arg(5, "1234567890abcdef");
+    assert_arg(6, "0");
+    assert_arg(7, "");
+    op.in.beat.is_there = false;
+    op.in.beat.leaves = true;
+    op.in.beat.age_ms = 9;
+    op.in.beat.forget = (struct worker_beat){0xab, 77};
+    script_encode(&call, &keys, &op, sha);
+    assert_int_equal(call.argc, 3 + 1 + 5);
+    assert_arg(4, "2");
+    assert_arg(6, "9");
+    assert_arg(7, "00000000000000ab");
+    assert_arg(8, "77");
 }
 
 static void asks_for_an_owner_without_a_script(void **state)
@@ -771,6 +821,8 @@ int main(void)
         cmocka_unit_test(has_room_for_the_longest_names_and_the_most_items),
         cmocka_unit_test(has_room_for_the_most_attributes),
         cmocka_unit_test(is_put_together_anew_for_each_command),
+        cmocka_unit_test(names_the_notes_of_a_reservation_behind_the_other_keys),
+        cmocka_unit_test(says_what_a_process_says_of_itself_and_of_another),
         cmocka_unit_test(asks_for_an_owner_without_a_script),
         cmocka_unit_test(walks_over_all_keys_without_a_script),
         cmocka_unit_test(counts_what_an_op_borrows),

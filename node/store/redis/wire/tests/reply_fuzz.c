@@ -265,6 +265,23 @@ static void touch_identities(const struct op *op)
     read_all(op->out.identities.id);
 }
 
+static void touch_notes(const struct op *op)
+{
+    assert(op->out.notes.count <= OP_NOTES_MAX);
+    for (unsigned i = 0; i < op->out.notes.count; i++) {
+        read_all(op->out.notes.items[i].topic);
+        read_all(op->out.notes.items[i].id);
+        assert(op->out.notes.items[i].stamp >= 0);
+    }
+}
+
+static void touch_beats(const struct op *op)
+{
+    assert(op->out.beat.count <= OP_BEATS_MAX);
+    for (unsigned i = 0; i < op->out.beat.count; i++)
+        assert(op->out.beat.silent[i].worker != 0 && op->out.beat.silent[i].last_ms >= 0);
+}
+
 static void (*const touches[OP_COUNT])(const struct op *op) = {
     [OP_POP] = touch_jobs,
     [OP_TAKE] = touch_jobs,
@@ -276,6 +293,8 @@ static void (*const touches[OP_COUNT])(const struct op *op) = {
     [OP_PURGE] = touch_chunk,
     [OP_GET] = touch_row,
     [OP_LIST] = touch_list,
+    [OP_NOTES] = touch_notes,
+    [OP_BEAT] = touch_beats,
     [OP_SCAN] = touch_scan,
     [OP_TOPICS] = touch_topics,
     [OP_CONFIGURE] = touch_settings,
@@ -313,6 +332,8 @@ static void ask(struct op *op, uint8_t how)
         op->in.pop.count = 1;
     else if (op_has(op->verb, TRAIT_OF_LEASES))
         op->in.leases.count = count;
+    else if (op->verb == OP_NOTES)
+        op->in.notes.limit = count;
     else if (op->verb == OP_TOPICS)
         op->in.topics.limit = count;
     else if (op->verb == OP_LIST)
