@@ -237,7 +237,6 @@ const struct http_app lmstfy_admin_app = {
     .route_count = sizeof(admin_routes) / sizeof(*admin_routes),
     .write_error = write_error,
     .ignores_unknown_query = true,
-    .reads_change = true,
     .joint = '/',
     .token_of = token_of_operator,
 };
