@@ -243,11 +243,9 @@ static void print_address(const struct node_lead *l, int fd, struct buf *to)
 /* "https://" in front where the port takes nothing else. */
 static void print_url(const struct node_lead *l, enum conf_port port, struct buf *to)
 {
-    int fd = l->options.port_fds[port];
-
     struct buf address = BUF_INIT;
 
-    print_address(l, fd, &address);
+    print_address(l, l->options.port_fds[port], &address);
     if (address.len && l->options.conf->port_tls[port] == PORT_TLS_REQUIRED)
         buf_add_text(to, "https://");
     buf_add_bytes(to, buf_bytes(&address));

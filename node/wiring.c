@@ -23,12 +23,12 @@
 #include "protocol/ouqiang/ouqiang.h"
 
 /* At most, beside those of clients; of few, half: for Redis, ZooKeeper, nodes and files, and
- * for the operators at their two ports, those over the limit there included. */
-#define OWN_DESCRIPTORS   (64 + 2 * (ADMIN_CONNECTIONS + ADMIN_EXCESS))
-#define ADMIN_CONNECTIONS 64 /* of each of the two; of few descriptors, one in 32 */
+ * for operators at each of their ports, those over the limit there included. */
+#define OWN_DESCRIPTORS   64
+#define ADMIN_CONNECTIONS 64 /* of each port; of few descriptors, one in 32 */
 #define ADMIN_EXCESS      8
-/* For HTTP's clients over a limit; where descriptors are few, an eighth. Two turns of the
- * listener, so that each client is read before others take its room. */
+/* For clients over a limit, at each port of HTTP; where descriptors are few, an eighth. Two
+ * turns of the listener, so that each client is read before others take its room. */
 #define EXCESS_DESCRIPTORS  ((uint64_t)2 * LISTENER_ACCEPTS_PER_TURN)
 #define CONNECTIONS_DEFAULT 10000
 #define RATE_MIN            65536 /* bytes a second of a body that others wait for */
@@ -161,10 +161,14 @@ static unsigned excess_max(uint64_t descriptors)
     return max ? (unsigned)max : 1;
 }
 
-unsigned wiring_connections_max(unsigned wanted, uint64_t descriptors, unsigned ports)
+unsigned wiring_connections_max(unsigned wanted, uint64_t descriptors,
+                                const struct wiring_open *open)
 {
-    uint64_t own = smaller(OWN_DESCRIPTORS, descriptors / 2) + excess_max(descriptors);
-    uint64_t max = descriptors > own ? (descriptors - own) / ports : 0;
+    uint64_t most =
+        OWN_DESCRIPTORS + (uint64_t)open->operators * (ADMIN_CONNECTIONS + ADMIN_EXCESS);
+    uint64_t own =
+        smaller(most, descriptors / 2) + (uint64_t)open->http * excess_max(descriptors);
+    uint64_t max = descriptors > own ? (descriptors - own) / open->clients : 0;
 
     max = smaller(max, wanted ? wanted : CONNECTIONS_DEFAULT);
     return max ? (unsigned)max : 1;
@@ -184,15 +188,22 @@ static unsigned admin_connections_max(uint64_t descriptors)
     return max ? (unsigned)max : 1;
 }
 
+static bool is_http(enum conf_port port);
+
 /* For each port for clients that listens. */
 static unsigned connections_max(const struct conf *conf)
 {
-    unsigned ports = 0;
+    struct wiring_open open = {.operators = 1}; /* the socket */
 
-    for (unsigned i = 0; i < CONF_PORTS; i++)
-        ports += conf->listen[i].kind != ADDRESS_OFF && conf_port_is_for_clients(i);
-    return wiring_connections_max(conf->limits.connections, descriptors_allowed(),
-                                  ports ? ports : 1);
+    for (unsigned i = 0; i < CONF_PORTS; i++) {
+        bool is_on = conf->listen[i].kind != ADDRESS_OFF;
+
+        open.clients += is_on && conf_port_is_for_clients(i);
+        open.http += is_on && conf_port_is_for_clients(i) && is_http(i);
+        open.operators += is_on && !conf_port_is_for_clients(i);
+    }
+    open.clients += !open.clients;
+    return wiring_connections_max(conf->limits.connections, descriptors_allowed(), &open);
 }
 
 void wiring_raise_descriptors(const struct conf *conf)
@@ -429,6 +440,11 @@ static const struct {
     [PORT_OUQIANG] = {.app = &ouqiang_app, .goes_by_ids = true},
     [PORT_DELAYTASK] = {.app = &delaytask_app},
 };
+
+static bool is_http(enum conf_port port)
+{
+    return rows[port].app;
+}
 
 static bool goes_by_ids(const struct conf *conf)
 {

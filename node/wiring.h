@@ -26,9 +26,18 @@ void wiring_rules_set(struct wiring_rules *rules, const struct conf *conf);
 struct redis_store_options wiring_store_options(const struct conf *conf, const char *address);
 struct queue_options wiring_queue_options(const struct conf *conf,
                                           const struct wiring_rules *rules);
-/* Clients of each protocol for clients, by what limits.connections says, what the process may
- * open and how many ports there are. */
-unsigned wiring_connections_max(unsigned wanted, uint64_t descriptors, unsigned ports);
+
+/* Ports that listen. */
+struct wiring_open {
+    unsigned clients; /* for clients, at least 1; */
+    unsigned http;    /* so many of these speak HTTP */
+    unsigned operators;
+};
+
+/* Clients of each protocol for clients, by what limits.connections says, and what the process
+ * may open. */
+unsigned wiring_connections_max(unsigned wanted, uint64_t descriptors,
+                                const struct wiring_open *open);
 
 /* Adds the address of the store; `socket` is the embedded Redis's, or NULL. */
 void wiring_store_address(const struct conf *conf, const char *socket, struct buf *to);

@@ -191,30 +191,39 @@ static void a_list_of_sentinels_is_one_to_both_who_read_it(void **state)
     assert_false(takes_the_list(list_of(1, REDIS_SENTINELS_MAX + 1)));
 }
 
-/* Room for both protocols, for HTTP's clients without a place, and for the node itself. */
+/* Room for all protocols, for HTTP's clients without a place, for operators, and for the node
+ * itself. */
 static void clients_are_never_more_than_there_are_descriptors_for(void **state)
 {
+    static const struct wiring_open few = {.clients = 2, .http = 1, .operators = 2};
+    static const struct wiring_open many = {.clients = 7, .http = 6, .operators = 3};
     static const struct {
         unsigned wanted;
         uint64_t descriptors;
         unsigned max;
+        const struct wiring_open *open;
     } rows[] = {
-        {0, UINT64_MAX, 10000},
-        {0, 1048576, 10000},
-        {0, 20272, 10000},
-        {0, 20271, 9999},
-        {0, 1024, 376},
-        {0, 64, 12},
-        {15000, 1048576, 15000},
-        {15000, 20000, 9864},
-        {3, 20000, 3},
-        {1000000, 1048576, 524152},
-        {0, 1, 1},
+        {0, UINT64_MAX, 10000, &few},
+        {0, 1048576, 10000, &few},
+        {0, 20272, 10000, &few},
+        {0, 20271, 9999, &few},
+        {0, 1024, 376, &few},
+        {0, 64, 12, &few},
+        {15000, 1048576, 15000, &few},
+        {15000, 20000, 9864, &few},
+        {3, 20000, 3, &few},
+        {1000000, 1048576, 524152, &few},
+        {0, 1, 1, &few},
+        {0, 70664, 10000, &many},
+        {0, 70663, 9999, &many},
+        {0, 1024, 51, &many},
+        {0, 64, 1, &many},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        assert_int_equal(wiring_connections_max(rows[i].wanted, rows[i].descriptors, 2),
-                         rows[i].max);
+        assert_int_equal(
+            wiring_connections_max(rows[i].wanted, rows[i].descriptors, rows[i].open),
+            rows[i].max);
 }
 
 int main(void)
