@@ -158,6 +158,8 @@ void step_together(enum op_verb verb, struct bytes topic)
         ops[i] = verb == OP_PUSH ? any_push(topic) : any_lease_op(verb, topic);
         if (verb == OP_PUSH && twins_below(4))
             make_plain(&ops[i]);
+        if (verb == OP_RELEASE) /* one call: two might wake for a line each */
+            ops[i].in.lease.is_owned = ops[0].in.lease.is_owned;
     }
     twins_run_together(ops, count);
     for (unsigned i = 0; verb == OP_PUSH && i < count; i++)
