@@ -97,6 +97,8 @@ static void on_acked(struct id_ack *ack)
 
     if (ack->status && !is_over)
         reply_not_deleted(d, ack->status);
+    else if (is_over && !exchange_may_go_on(d->x))
+        reply_not_deleted(d, STATUS_FORBIDDEN); /* the token was revoked meanwhile */
     else if (is_over && exchange_may(d->x, ACCESS_PRODUCE))
         cancel_unless_held(d);
     else
@@ -105,7 +107,9 @@ static void on_acked(struct id_ack *ack)
 
 static bool is_of_topic(const struct id_ack *ack, struct bytes topic)
 {
-    return bytes_equal(CONTAINER_OF(ack, struct deleting, ack)->x->topic, topic);
+    const struct exchange *x = CONTAINER_OF(ack, struct deleting, ack)->x;
+
+    return exchange_may_go_on(x) && bytes_equal(x->topic, topic);
 }
 
 /* `published`: the id of the job in its place, or ""; it may lie in the handler's memory. The

@@ -168,6 +168,32 @@ static void a_delete_does_what_the_roles_allow(void **state)
     assert_int_equal(memory_store_count(f->ms, OP_ACK), 1);
 }
 
+/* While the holder of the id is looked for. */
+static void a_token_that_is_revoked_meanwhile_deletes_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+    struct buf left = BUF_INIT, why = BUF_INIT;
+    char line[128];
+
+    assert_starts(request_with(f, "PUT /api/ns/q", "X-Token: in-token\r\n", "x"),
+                  "HTTP/1.1 201 ");
+    snprintf(line, sizeof(line),
+             "DELETE /api/ns/q/job/%s?token=all-token HTTP/1.1\r\nHost: h\r\n\r\n",
+             member_of(request_with(f, "GET /api/ns/q/peek", "X-Token: in-token\r\n", NULL),
+                       "job_id"));
+    memory_store_hold(f->ms);
+    say(&c, line);
+    AWAIT(f, queue_stats(f->queue)->in_flight > 0);
+    add(&left, "in produce topics=ns/*", "in-token");
+    assert_int_equal(access_take(f->access, buf_bytes(&left), &why), STATUS_OK);
+    buf_fini(&left);
+    memory_store_unhold(f->ms);
+    assert_reply(receive(&c), 401, WRONG);
+    leave(&c);
+    assert_has(request_with(f, "GET /api/ns/q/size?token=in-token", "", NULL), "\"size\":1}");
+}
+
 static void a_rate_is_told_in_the_originals_words(void **state)
 {
     struct fixture *f = *state;
@@ -203,6 +229,7 @@ int main(void)
         TEST(a_role_that_is_missing_is_named),
         TEST(who_inspects_counts_and_sees_no_body),
         TEST(a_delete_does_what_the_roles_allow),
+        TEST(a_token_that_is_revoked_meanwhile_deletes_nothing),
         TEST(a_rate_is_told_in_the_originals_words),
         TEST(no_page_of_another_site_consumes),
     };
