@@ -348,8 +348,10 @@ static struct beanstalkd_options beanstalkd_options_of(const struct wiring_ports
 {
     const struct conf *conf = from->conf;
 
-    return (struct beanstalkd_options){
-        .access = from->access, .as = conf->as[PORT_BEANSTALKD], .limits = limits_of(conf)};
+    return (struct beanstalkd_options){.audit = from->audit,
+                                       .access = from->access,
+                                       .as = conf->as[PORT_BEANSTALKD],
+                                       .limits = limits_of(conf)};
 }
 
 static struct port *open_beanstalkd(const struct wiring_ports *from, int fd)

@@ -71,9 +71,9 @@ def test_tubes_are_topics(node, client):
     assert reserved[1] == b"over http" and 1 << 52 <= number < 1 << 53
     assert client.ask(f"delete {number}") == b"DELETED"
     client.ask("use shared")
-    assert client.ask("put 0 0 60 10", b"\x00 by bytes").startswith(b"INSERTED ")
+    assert client.ask("put 0 0 60 15", b"over beanstalkd").startswith(b"INSERTED ")
     with node.api() as api:
-        assert api.pop_one("shared")["priority"] == 0
+        assert api.pop_one("shared")["body"] == "over beanstalkd"
 
 
 def test_the_end_of_a_connection_gives_its_jobs_back(node, client):

@@ -16,12 +16,14 @@
 #include "protocol/conn/port.h"
 
 struct access;
+struct audit;
 
 struct beanstalkd_options {
     struct port_limits limits;
     struct access
-        *access;    /* borrowed for the server's life; NULL: everybody may do everything */
-    const char *as; /* the identity of all clients, "": none; borrowed until a reload */
+        *access;         /* borrowed for the server's life; NULL: everybody may do everything */
+    struct audit *audit; /* borrowed for the server's life; NULL: there is none */
+    const char *as;      /* the identity of all clients, "": none; borrowed until a reload */
 };
 
 /* Serves what connects to `listen_fd` (bound and listening), and owns it from now on. The

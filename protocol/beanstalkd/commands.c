@@ -183,7 +183,7 @@ static struct op *use_lease(struct request *r)
     r->id = r->held->id;
     op->in.lease.stamp = r->held->stamp;
     op->in.lease.is_nodes = true;
-    op->in.lease.is_owned = HELD_IS_OWNED;
+    op->in.lease.is_owned = true;
     return op;
 }
 
@@ -418,6 +418,7 @@ static void on_kick_done(struct sweep *sweep)
     } else if (sweep->count == 0 && sweep->states == 1u << JOB_DEAD) {
         kick(r, JOB_DELAYED);
     } else {
+        r->count = (int64_t)sweep->count;
         beanstalkd_reply_number(&server_of(r)->reply, "KICKED", sweep->count);
         command_answer(r, NULL);
     }
@@ -625,6 +626,12 @@ static const struct {
 void command_begin(struct request *r)
 {
     rows[r->command.verb].begin(r);
+}
+
+/* Only what is audited has a word. */
+const char *command_word(enum beanstalkd_verb verb)
+{
+    return verb == BEANSTALKD_KICK ? "kick" : "pause-tube";
 }
 
 unsigned command_roles(enum beanstalkd_verb verb)

@@ -64,10 +64,7 @@ static void release(struct held *held)
         .topic = held->topic,
         .id = held->id,
         .client = held->client,
-        .in.lease = {.stamp = held->stamp,
-                     .is_nodes = true,
-                     .is_end = true,
-                     .is_owned = HELD_IS_OWNED},
+        .in.lease = {.stamp = held->stamp, .is_nodes = true, .is_end = true, .is_owned = true},
     };
     queue_submit(held->all->queue, &held->op);
 }

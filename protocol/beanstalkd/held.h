@@ -25,7 +25,6 @@
 #include "base/timer.h"
 #include "node/queue/queue.h"
 
-#define HELD_IS_OWNED false /* until the stores note reservations */
 #define HELD_SOON_MS  1000
 #define HELD_OVER_MS  2000
 #define HELD_RETRY_MS 500

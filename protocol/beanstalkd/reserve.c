@@ -61,6 +61,13 @@ static void count_waiting(struct reserve *reserve, bool begins)
     }
 }
 
+/* By asking for any job, or by getting the one that it asks for. */
+static void make_worker(struct beanstalkd_client *client)
+{
+    client->server->counters.workers += !client->is_worker;
+    client->is_worker = true;
+}
+
 static struct reserve *begin(struct request *r)
 {
     struct reserve *reserve = must(calloc(1, sizeof(*reserve)));
@@ -108,6 +115,7 @@ static void hand_over(struct reserve *reserve)
     struct delivery *delivery = pop->delivery;
     uint64_t number = numbers_of(&s->numbers, pop->topic, job->id);
 
+    make_worker(client);
     held_add(&client->holder, number, pop->topic, job, peer_name(&client->base.connection));
     beanstalkd_reply_job(&s->reply, "RESERVED", number, job->body);
     command_hand_over(end(reserve), delivery);
@@ -145,7 +153,7 @@ static void ask(struct reserve *reserve, const struct bytes *topics, unsigned co
     pop->topic_count = count;
     pop->count = 1;
     pop->wait_ms = wait_ms;
-    pop->is_owned = HELD_IS_OWNED;
+    pop->is_owned = true;
     pop->holder = client->base.connection.number;
     pop->client = peer_name(&client->base.connection);
     pop->address = peer_address(client->base.peer);
@@ -259,8 +267,7 @@ void reserve_begin(struct request *r)
 {
     struct reserve *reserve = begin(r);
 
-    server_of(reserve)->counters.workers += !r->client->is_worker;
-    r->client->is_worker = true;
+    make_worker(r->client);
     if (r->command.verb == BEANSTALKD_RESERVE)
         r->command.wait_s = -1;
     choose_topics(reserve);

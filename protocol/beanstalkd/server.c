@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "protocol/access/access.h"
+#include "protocol/access/audit.h"
 #include "protocol/access/role.h"
 #include "protocol/conn/peer.h"
 
@@ -80,11 +81,34 @@ static struct request *request_new(struct beanstalkd_client *client,
     char *room = r->text;
 
     r->client = client;
+    r->count = -1;
     r->command = *command;
     r->command.tube = text_put(&room, command->tube);
     r->body = text_put(&room, body);
     r->who = identity_use(who);
     return r;
+}
+
+/* The audit log has what is for operators, done or refused. */
+static void audit(struct request *r, bool is_done, struct bytes error)
+{
+    struct beanstalkd_client *client = r->client;
+    struct audit *audit = client->server->options.audit;
+    unsigned roles = command_roles(r->command.verb);
+
+    if (!audit || !audit_is_wanted(audit) || !access_is_audited(roles))
+        return;
+    if (!audit_write(audit,
+                     &(struct audit_entry){
+                         .who = r->who ? r->who->name : BYTES(""),
+                         .from = peer_name(&client->base.connection),
+                         .operation = bytes_of_text(command_word(r->command.verb)),
+                         .role = bytes_of_text(access_role_word(roles)),
+                         .topic = r->command.tube.len ? r->command.tube : client->used->name,
+                         .status = is_done ? 200 : 500,
+                         .error = error,
+                         .count = r->count}))
+        client->server->port.stats.unaudited++;
 }
 
 /* The last step of a request. One that is over before it has begun to wait was never in work.
@@ -109,6 +133,8 @@ static void finish(struct request *r)
 
 void command_answer(struct request *r, const char *answer)
 {
+    if (!r->is_refused)
+        audit(r, true, BYTES(""));
     if (answer)
         beanstalkd_reply(&r->client->server->reply, answer);
     send_reply(r->client);
@@ -148,6 +174,8 @@ static const char *const words[STATUS_COUNT] = {
 
 void command_fail(struct request *r, enum status status)
 {
+    audit(r, false, bytes_of_text(status_word(status)));
+    r->is_refused = true;
     if (status_is_unknown(status))
         command_lose(r, "nobody knows whether its command has been done");
     else if (status == STATUS_SHUTTING_DOWN && r->command.verb == BEANSTALKD_PUT)

@@ -72,7 +72,9 @@ struct request {
     struct beanstalkd_command command; /* its tube borrows from `text` */
     struct identity *who; /* as whom it acts; NULL where everybody may do everything */
     bool is_ports;        /* that is beanstalkd.as */
+    bool is_refused;      /* or has failed */
     size_t bytes;         /* of its line and body */
+    int64_t count;        /* of jobs that it changed, for the audit log; -1: not known */
     struct bytes body;    /* PUT; borrows from `text` */
 
     struct held *held;      /* its connection's reservation that it is about; NULL: of none */
@@ -117,6 +119,9 @@ bool command_has_topic(const struct request *r, struct bytes topic);
 
 /* Begins the command: the request is answered now or later. */
 void command_begin(struct request *r);
+
+/* "kick". Static. */
+const char *command_word(enum beanstalkd_verb verb);
 
 /* The roles, any of which is enough; 0: everybody may. */
 unsigned command_roles(enum beanstalkd_verb verb);

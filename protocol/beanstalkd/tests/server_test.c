@@ -495,6 +495,43 @@ static void a_stop_ends_waiting_connections_without_a_word(void **state)
     hang_up(t);
 }
 
+static void what_is_refused_is_told_and_what_may_have_happened_ends_the_connection(void **state)
+{
+    struct fixture *f = *state;
+    struct talker *t = dial(f), *other = dial(f);
+
+    memory_store_fail(f->ms, 1, STATUS_UNAVAILABLE, MEMORY_UNDONE);
+    talk(t, "put 0 0 10 1\na\n", "INTERNAL_ERROR\n");
+    memory_store_fail(f->ms, 1, STATUS_TOPIC_FULL, MEMORY_UNDONE);
+    talk(t, "put 0 0 10 1\na\n", "OUT_OF_MEMORY\n");
+    memory_store_fail(f->ms, 1, STATUS_UNKNOWN, MEMORY_DONE);
+    tell(t, "put 0 0 10 1\na\nlist-tube-used\n");
+    hear_end(t);
+    memory_store_fail(f->ms, 1, STATUS_NOT_REPLICATED, MEMORY_DONE);
+    tell(other, "put 0 0 10 1\nb\n");
+    hear_end(other);
+    hang_up(t);
+    hang_up(other);
+    t = dial(f);
+    talk(t, "reserve\nreserve\n", "RESERVED $1 1\na\nRESERVED $2 1\nb\n");
+    hang_up(t);
+}
+
+static void a_job_is_given_back_although_the_store_does_not_answer_at_first(void **state)
+{
+    struct fixture *f = *state;
+    struct talker *t = dial(f), *other = dial(f);
+
+    talk(t, "put 0 0 100 1\na\nreserve\n", "INSERTED $1\nRESERVED $1 1\na\n");
+    AWAIT(f, queue_stats(f->queue)->unconfirmed == 0);
+    memory_store_fail(f->ms, 2, STATUS_UNAVAILABLE, MEMORY_UNDONE);
+    hang_up(t);
+    AWAIT(f, f->port->stats.connections == 1);
+    fixture_pass(f, 2000);
+    talk(other, "reserve-with-timeout 0\n", "RESERVED $1 1\na\n");
+    hang_up(other);
+}
+
 static void jobs_of_other_dialects_have_numbers(void **state)
 {
     struct fixture *f = *state;
@@ -546,6 +583,8 @@ int main(void)
         TEST(drains),
         TEST(ends_a_connection_that_quits),
         TEST(a_stop_ends_waiting_connections_without_a_word),
+        TEST(what_is_refused_is_told_and_what_may_have_happened_ends_the_connection),
+        TEST(a_job_is_given_back_although_the_store_does_not_answer_at_first),
         TEST(jobs_of_other_dialects_have_numbers),
     };
 
