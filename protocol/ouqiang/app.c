@@ -172,9 +172,8 @@ static void on_got(struct op *op)
     buf_fini(&data);
 }
 
-static void by_id(struct exchange *x, enum op_verb verb, void (*on_done)(struct op *op))
+static void by_id(struct exchange *x, struct op op, void (*on_done)(struct op *op))
 {
-    struct op op = {.verb = verb};
     struct ouqiang_request request;
 
     if (!read(x, &request))
@@ -186,14 +185,24 @@ static void by_id(struct exchange *x, enum op_verb verb, void (*on_done)(struct 
         refuse(x, NO_ID);
 }
 
-static void remove_job(struct exchange *x)
+static void delete_job(struct exchange *x)
 {
-    by_id(x, OP_CANCEL, on_removed);
+    by_id(x, (struct op){.verb = OP_CANCEL}, on_removed);
+}
+
+/* Who only consumes ends what a consumer may have had: a delayed job is its producer's. */
+static void finish(struct exchange *x)
+{
+    struct op op = {.verb = OP_CANCEL};
+
+    if (!exchange_may(x, ACCESS_PRODUCE))
+        op.in.cancel.states = 1u << JOB_READY | 1u << JOB_RESERVED | 1u << JOB_DEAD;
+    by_id(x, op, on_removed);
 }
 
 static void get(struct exchange *x)
 {
-    by_id(x, OP_GET, on_got);
+    by_id(x, (struct op){.verb = OP_GET}, on_got);
 }
 
 /* ---- the app ---- */
@@ -204,9 +213,9 @@ static const struct route routes[] = {
         .operation = "ouqiang.push", .roles = ACCESS_PRODUCE},
     {NULL, BYTES("/pop"), pop, .body = ROUTE_SMALL_BODY, .what = POP,
         .operation = "ouqiang.pop", .roles = ACCESS_CONSUME},
-    {NULL, BYTES("/finish"), remove_job, .body = ROUTE_SMALL_BODY, .what = REMOVE,
+    {NULL, BYTES("/finish"), finish, .body = ROUTE_SMALL_BODY, .what = REMOVE,
         .operation = "ouqiang.finish", .roles = ACCESS_CONSUME},
-    {NULL, BYTES("/delete"), remove_job, .body = ROUTE_SMALL_BODY, .what = REMOVE,
+    {NULL, BYTES("/delete"), delete_job, .body = ROUTE_SMALL_BODY, .what = REMOVE,
         .operation = "ouqiang.delete", .roles = ACCESS_PRODUCE},
     {NULL, BYTES("/get"), get, .body = ROUTE_SMALL_BODY, .what = GET,
         .operation = "ouqiang.get", .roles = ACCESS_PRODUCE | ACCESS_CONSUME},

@@ -286,6 +286,29 @@ static void topics_are_those_of_the_ports_identity(void **state)
                         "{\"code\":0,\"message\":\"操作成功\",\"data\":{\"topic\":\"u\"");
 }
 
+/* As a producer's it is what /delete is. */
+static void a_consumer_finishes_no_delayed_job(void **state)
+{
+    struct fixture *f = *state;
+    struct buf why = BUF_INIT;
+    struct access *known = access_new();
+
+    push(f, "t", "1", "b");
+    assert_int_equal(access_take(known, BYTES("shop consume\n"), &why), STATUS_OK);
+    f->options.access = known;
+    f->options.as = "shop";
+    http_reload(http_port(f->http), &f->options);
+    assert_reply_starts(call(f, "POST", "/finish", "{\"id\":\"1\"}"), 200,
+                        "{\"code\":1,\"message\":\"删除失败: wrong_state: ");
+    fixture_pass(f, 2000);
+    expect_popped(f, "t", "1", "b");
+    assert_reply(call(f, "POST", "/finish", "{\"id\":\"1\"}"), 200, DONE);
+    assert_reply(call(f, "POST", "/get", "{\"id\":\"1\"}"), 200, DONE);
+    f->options.access = NULL;
+    http_reload(http_port(f->http), &f->options);
+    access_free(known);
+}
+
 /* While its id is looked for. */
 static void an_identity_that_goes_meanwhile_deletes_nothing(void **state)
 {
@@ -329,6 +352,7 @@ int main(void)
         TEST(an_answer_that_is_lost_is_told_from_a_refusal),
         TEST(a_push_that_fails_behind_a_cancel_says_what_is_gone),
         TEST(topics_are_those_of_the_ports_identity),
+        TEST(a_consumer_finishes_no_delayed_job),
         TEST(an_identity_that_goes_meanwhile_deletes_nothing),
     };
 
