@@ -16,6 +16,7 @@ static struct queue *queue_of(struct core *core)
 static void before_send(struct core *core, const struct op *op)
 {
     deliveries_before(&queue_of(core)->deliveries, op);
+    owned_before(&queue_of(core)->owned, op);
 }
 
 /* A death by an operation on one job; a scan counts its own. A job that has lost its body is
@@ -91,6 +92,8 @@ static void on_open(struct leadership *l, unsigned bucket)
         scanner_begin(&q->scanner, bucket);
     if (!q->reconciler.is_active)
         reconciler_set_active(&q->reconciler, true);
+    if (!q->owned.leads)
+        owned_set_leading(&q->owned, true);
 }
 
 static void on_shut(struct leadership *l, unsigned bucket)
@@ -106,6 +109,7 @@ static void on_leadership_end(struct leadership *l)
     struct queue *q = CONTAINER_OF(l, struct queue, leadership);
 
     reconciler_set_active(&q->reconciler, false);
+    owned_set_leading(&q->owned, false);
 }
 
 static void on_fenced(struct leadership *l)
@@ -206,6 +210,7 @@ static void take_nothing_new(struct queue *q)
     reconciler_close(&q->reconciler);
     settings_reader_close(&q->settings_reader);
     deliveries_close(&q->deliveries);
+    owned_close(&q->owned);
 }
 
 static bool is_idle(const struct queue *q)
@@ -234,7 +239,7 @@ void engine_check_stopped(struct queue *q)
     if (q->deliveries.pending_count > 0)
         deliveries_flush(&q->deliveries);
     history_flush(&q->history);
-    if (is_idle(q))
+    if (is_idle(q) && owned_leave(&q->owned))
         timer_arm(q->core.timers, &q->life.stopped, 0);
 }
 
@@ -292,6 +297,7 @@ static void on_up(void *arg)
         q->core.is_away[i] = false;
     settings_reader_set_store(&q->settings_reader, true);
     reconciler_set_store(&q->reconciler, true);
+    owned_set_store(&q->owned, true);
     censuses_set_store(&q->censuses, true);
     waiters_wake_all(&q->waiters);
     leadership_set_store(&q->leadership, true);
@@ -308,6 +314,7 @@ static void on_down(void *arg)
 
     settings_reader_set_store(&q->settings_reader, false);
     reconciler_set_store(&q->reconciler, false);
+    owned_set_store(&q->owned, false);
     censuses_set_store(&q->censuses, false);
     leadership_set_store(&q->leadership, false);
 }
@@ -321,6 +328,7 @@ static void on_bucket(void *arg, unsigned bucket, bool is_reached)
     censuses_set_bucket(&q->censuses, bucket);
     waiters_set_bucket(&q->waiters, bucket);
     leadership_set_bucket(&q->leadership, bucket);
+    owned_set_bucket(&q->owned, bucket);
     if (is_sharing(q) && !engine_is_over(q))
         scan_if_reached(q, bucket);
 }
@@ -381,6 +389,7 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     reconciler_init(&q->reconciler, &q->core);
     deliveries_init(&q->deliveries, &q->core, &q->feed, &q->history);
     owners_init(&q->owners, &q->core);
+    owned_init(&q->owned, &q->core);
     lease_checks_init(&q->lease_checks, &q->core);
     waiters_init(&q->waiters, &q->core, &q->deliveries, &q->owners);
     store->events = (struct store_events){
@@ -419,6 +428,7 @@ void queue_free(struct queue *q)
     settings_cache_fini(&q->settings);
     lease_checks_fini(&q->lease_checks);
     owners_fini(&q->owners);
+    owned_fini(&q->owned);
     timer_disarm(q->core.timers, &q->life.stopped);
     core_fini(&q->core);
     q->core.store->events = (struct store_events){0};

@@ -14,6 +14,7 @@
 #include "node/queue/history.h"
 #include "node/queue/leadership.h"
 #include "node/queue/lease_checks.h"
+#include "node/queue/owned.h"
 #include "node/queue/owners.h"
 #include "node/queue/reconciler.h"
 #include "node/queue/scanner.h"
@@ -63,6 +64,7 @@ struct queue {
     struct hints hints;
     struct deliveries deliveries;
     struct owners owners;
+    struct owned owned;
     struct lease_checks lease_checks;
     struct waiters waiters;
     struct feed feed;

@@ -17,6 +17,7 @@
  * - shares.c: this node's topics, in a cluster in which all nodes scan
  * - owners.c: ids alone: the topic of a job, and its holder for acknowledgements that bring no
  *   lease
+ * - owned.c: reservations that end with their owner's process
  * - census.c: all jobs counted, for metrics
  * - feed.c: the latest deliveries, for clients that follow them
  * - lease_checks.c: the checks that make leases of clients hard to guess
