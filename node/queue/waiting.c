@@ -352,9 +352,9 @@ static void move_on(struct topic *t, unsigned count)
     }
 }
 
-/* The topic is known to be empty. Consumers that do not wait, and were busy elsewhere when
- * it was asked, need not ask again. */
-static void dismiss_those_not_waiting(struct topic *t)
+/* The topic is known to be empty, or nobody can ask it. Consumers that do not wait, and were
+ * busy elsewhere or further behind in the line when it was asked, need not ask again. */
+static void dismiss_those_not_waiting(struct topic *t, enum status status)
 {
     LIST_EACH_SAFE (link, &t->free) {
         struct entry *entry = CONTAINER_OF(link, struct entry, link);
@@ -362,6 +362,8 @@ static void dismiss_those_not_waiting(struct topic *t)
         if (entry->pop->may_wait)
             continue;
         entry->was_tried = true;
+        if (status != STATUS_OK)
+            entry->pop->last_error = status;
         if (!entry->pop->is_claimed && is_finished(entry->pop))
             finish_empty(entry->pop);
     }
@@ -402,8 +404,8 @@ static void on_popped(struct op *op)
         note_failure(t);
     }
     move_on(t, unclaim_all(t, has_more, op->status));
-    if (!t->is_dirty && t->not_waiting)
-        dismiss_those_not_waiting(t);
+    if (t->not_waiting && (!t->is_dirty || op->status == STATUS_UNAVAILABLE))
+        dismiss_those_not_waiting(t, op->status);
     t->is_popping = false;
     if (is_ok && t->is_dirty)
         topic_serve(t);

@@ -133,6 +133,23 @@ static void tells_a_consumer_that_does_not_wait_of_the_failure(void **state)
     assert_int_equal(a.status, STATUS_UNKNOWN);
 }
 
+/* The store has been away for as long as it is waited for: who waits in front goes on waiting,
+ * and holds up nobody. */
+static void one_that_does_not_wait_is_not_kept_by_those_who_do(void **state)
+{
+    memory_store_fail(f.ms, 1, STATUS_UNAVAILABLE, MEMORY_UNDONE);
+    memory_store_hold(f.ms);
+    consume(&f, &a, "t", 1, 60000);
+    consume(&f, &b, "t", 1, 0);
+    fixture_unhold(&f);
+    assert_int_equal(a.done, 0);
+    assert_int_equal(b.status, STATUS_UNAVAILABLE);
+    push(&f, "t", "1", 0, 5000);
+    fixture_advance(&f, 1000);
+    assert_got(&a, "1");
+    delivered(&f, &a);
+}
+
 /* Nobody would get the job: it would be returned, a moment later. */
 static void a_pop_that_waits_for_the_store_is_dropped_with_its_last_consumer(void **state)
 {
@@ -199,6 +216,7 @@ int main(void)
         WITH_ONE(a_sick_topic_does_not_starve_the_next),
         WITH_ONE(one_that_a_topic_blocks_is_released_when_the_topic_fails),
         WITH_ONE(tells_a_consumer_that_does_not_wait_of_the_failure),
+        WITH_ONE(one_that_does_not_wait_is_not_kept_by_those_who_do),
         WITH_ONE(a_pop_that_waits_for_the_store_is_dropped_with_its_last_consumer),
         WITH_ONE(one_whose_time_is_over_does_not_wait_long_for_a_silent_store),
         WITH_ONE(looks_again_after_the_store_was_away),
