@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "protocol/access/access.h"
 #include "protocol/beanstalkd/tests/server_fixture.h"
 
 /* ---- a job's life ---- */
@@ -549,6 +550,85 @@ static void jobs_of_other_dialects_have_numbers(void **state)
     hang_up(t);
 }
 
+/* ---- who may do what ---- */
+
+static void know(struct access *access, const char *lines)
+{
+    struct buf why = BUF_INIT;
+
+    assert_int_equal(access_take(access, bytes_of_text(lines), &why), STATUS_OK);
+    buf_fini(&why);
+}
+
+static void become(struct fixture *f, struct access *access, const char *as)
+{
+    f->options.access = access;
+    f->options.as = as;
+    beanstalkd_reload(f->port, &f->options);
+}
+
+static void clients_act_as_the_ports_identity(void **state)
+{
+    struct fixture *f = *state;
+    struct access *access = access_new();
+    struct talker *t = dial(f);
+
+    know(access, "pusher produce\nworker consume topics=default,a\nlooker inspect\n");
+    become(f, access, "");
+    talk(t, "put 0 0 10 1\na\nstats\nuse b\n", "FORBIDDEN\nFORBIDDEN\nUSING b\n");
+    become(f, access, "pusher");
+    talk(t, "put 0 0 10 1\nb\nuse a\nput 0 0 10 1\na\n", "INSERTED $1\nUSING a\nINSERTED $2\n");
+    talk(t, "reserve\nkick 1\nlist-tubes\n", "FORBIDDEN\nFORBIDDEN\nFORBIDDEN\n");
+    become(f, access, "worker");
+    talk(t, "put 0 0 10 1\na\nwatch b\nreserve-with-timeout 0\n",
+         "FORBIDDEN\nWATCHING 2\nTIMED_OUT\n"); /* b is not its own */
+    talk(t, "peek $1\ndelete $1\nwatch a\nreserve\n",
+         "NOT_FOUND\nNOT_FOUND\nWATCHING 3\nRESERVED $2 1\na\n");
+    talk(t, "ignore a\nignore default\nreserve\n", "WATCHING 2\nWATCHING 1\nFORBIDDEN\n");
+    become(f, access, "looker");
+    assert_string_equal(ask(t, "stats\n", "current-jobs-ready"), "1");
+    become(f, NULL, "");
+    hang_up(t);
+    access_free(access);
+}
+
+static void a_wait_ends_with_its_identity(void **state)
+{
+    struct fixture *f = *state;
+    struct access *access = access_new();
+    struct talker *t = dial(f);
+
+    know(access, "worker consume\n");
+    become(f, access, "worker");
+    tell(t, "reserve\n");
+    AWAIT(f, queue_stats(f->queue)->waiting == 1);
+    know(access, "other consume\n");
+    port_recheck(f->port);
+    hear(t, "FORBIDDEN\n");
+    become(f, NULL, "");
+    hang_up(t);
+    access_free(access);
+}
+
+static void over_the_rate_of_its_identity_it_is_read_later(void **state)
+{
+    struct fixture *f = *state;
+    struct access *access = access_new();
+    struct talker *t = dial(f);
+
+    know(access, "all all rate=2\n");
+    become(f, access, "all");
+    talk(t, "list-tube-used\nlist-tube-used\n", "USING default\nUSING default\n");
+    tell(t, "list-tube-used\n");
+    fixture_pass(f, 400);
+    hear_nothing(t);
+    fixture_pass(f, 200);
+    hear(t, "USING default\n");
+    become(f, NULL, "");
+    hang_up(t);
+    access_free(access);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_up, fixture_down)
 
 int main(void)
@@ -586,6 +666,9 @@ int main(void)
         TEST(what_is_refused_is_told_and_what_may_have_happened_ends_the_connection),
         TEST(a_job_is_given_back_although_the_store_does_not_answer_at_first),
         TEST(jobs_of_other_dialects_have_numbers),
+        TEST(clients_act_as_the_ports_identity),
+        TEST(a_wait_ends_with_its_identity),
+        TEST(over_the_rate_of_its_identity_it_is_read_later),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
