@@ -13,7 +13,8 @@ test_packages=(
     fish mandoc spin zsh
     iproute2 libcap2-bin libzookeeper-java nftables openjdk-17-jre-headless python3-kazoo
     python3-hypothesis python3-jsonschema python3-prometheus-client python3-pytest
-    python3-pytest-xdist python3-redis python3-yaml beanstalkd
+    python3-pytest-xdist python3-redis python3-yaml
+    beanstalkd php-cli php-pda-pheanstalk ruby ruby-beaneater # and its clients
     openssl prometheus systemd # promtool, systemd-analyze
     docker.io docker-compose iptables mmdebstrap slirp4netns # itests/containers
 )

@@ -14,7 +14,7 @@ ITS_OWN = {  # of a server; the form
     "binlog-current-index": r"\d+", "binlog-records-migrated": r"\d+",
     "binlog-records-written": r"\d+", "binlog-max-size": r"\d+", "id": r"[0-9a-f]{16}"}
 CUMULATIVE = re.compile(r"cmd-.*|total-.*|job-timeouts")
-SECONDS = ("age", "time-left", "pause-time-left")
+SECONDS = ("age", "time-left", "pause", "pause-time-left")
 OF_TUBES = ("total-jobs", "cmd-delete", "cmd-pause-tube")
 TTR_MAX_S = 604_800
 DELAY_SHOWN_S = 549_755_813
@@ -22,11 +22,13 @@ QUOTED = ("name", "tube", "hostname", "os", "platform")
 
 
 class Difference(NamedTuple):
-    """`is_one(theirs, ours)`: of a row of a YAML page, (name, value); or of a whole page, a list of rows."""
+    """`is_one(theirs, ours)`: of a row of a YAML page, (name, value); or of a whole page, a list of rows.
+    `only_where`: and only on a page whose other rows, {name: value}, are such."""
     name: str
     why: str
     is_one: Callable
     of: type = tuple
+    only_where: Callable = lambda page: True
 
 
 def _is_next(theirs, ours):
@@ -35,9 +37,8 @@ def _is_next(theirs, ours):
 
 
 def _are_the_same_tubes(theirs, ours):
-    names = [row[0] for row in theirs[1:] if row[0]]
-    return (theirs[0] == ours[0] == ("---",) and names[:1] == ["- default"] and names[0] == ours[1][0]
-            and all(name.startswith("- ") for name in names) and sorted(theirs) == sorted(ours))
+    return (theirs[0] == ours[0] == ("---",) and theirs[1] == ours[1] == ("- default",)
+            and all(len(row) == 1 for row in theirs) and sorted(theirs) == sorted(ours))
 
 
 def _is_quoted(theirs, ours):
@@ -50,6 +51,9 @@ DIFFERENCES = [
     Difference("a long delay", "a delay above 549,755,813 s, which are 17 years, is shown as that",
                lambda theirs, ours: theirs[0] == "delay" and int(theirs[1]) > DELAY_SHOWN_S
                and ours == ("delay", str(DELAY_SHOWN_S))),
+    Difference("the delay of a release", "stats-job shows the delay of the put for ever",
+               lambda theirs, ours: theirs[0] == ours[0] == "delay",
+               only_where=lambda page: page.get("releases", "0") != "0"),
     Difference("a long time to run", "a time to run above 7 days is cut to that",
                lambda theirs, ours: theirs[0] == ours[0] in ("ttr", "time-left")
                and int(theirs[1]) >= TTR_MAX_S - 1 and TTR_MAX_S - 1 <= int(ours[1]) <= TTR_MAX_S),
@@ -84,13 +88,15 @@ class Differ:
             return True
         if not (isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours)):
             return False
+        page = {row[0]: row[1] for row in theirs if len(row) == 2}
         self.rows = [(each, other) for each, other in zip(theirs, ours)
-                     if each != other and not self._find(each, other)]
+                     if each != other and not self._find(each, other, page)]
         return not self.rows
 
-    def _find(self, theirs, ours):
+    def _find(self, theirs, ours, page=None):
         for difference in DIFFERENCES:
-            if isinstance(theirs, difference.of) and difference.is_one(theirs, ours):
+            if (isinstance(theirs, difference.of) and difference.is_one(theirs, ours)
+                    and difference.only_where(page)):
                 self.used[difference.name] += 1
                 return True
         return False

@@ -14,6 +14,11 @@ What is not drawn, because beanstalkd does what nobody wants, or what nobody can
   part of it. dueq does.
 - A tube vanishes when nobody refers to it and it has no job, and its pause with it. dueq's pause is the
   topic's, and stays until its time is over. So where tubes are paused somebody watches all of them.
+- Of several connections that wait it serves not the first, but any; dueq the first. So one of them waits,
+  at most.
+- A connection that waits is served with the very command that makes a job ready, in dueq a moment later;
+  where several become ready at once, the best may go first. So where one waits others do not pipeline, nor
+  kick several, nor leave.
 - What stands behind a command that waits is carried out, or not, when the connection ends.
 """
 
@@ -27,6 +32,7 @@ BODY_BYTES_MAX = 1024  # of both servers
 CONNECTIONS, KEEPER = "abcd", "k"
 TUBES = (b"t", b"u-v/w;x.$_()+9", b"T" * 60, b"0")
 ODD_TUBES = (b"-t", b"a b", b"", b"x" * 200, b"x" * 201, b"t\xc3\xa9", b"a=b", b"a\0b", b"*", b"+")
+NO_TIME = (b"-0", b"", b"0abc", b"abc", b"\t0", b"  0")
 ODD_NUMBERS = (b"-1", b"+1", b"0x10", b"1e3", b"4294967295", b"4294967296", b"18446744073709551616",
                b"abc", b"1abc", b"", b"007", b"1.5", b"\t5", b"-0", b"99999999999999999999999")
 LINES = (b"", b" ", b"put", b"put ", b"PUT 0 0 1 1", b"use", b"reserve x", b"reserve-", b"quit x",
@@ -36,12 +42,16 @@ LINES = (b"", b" ", b"put", b"put ", b"PUT 0 0 1 1", b"use", b"reserve x", b"res
          b"kick-job", b"reserve-job", b"reserve-with-timeout", b"reserve-with-timeout ", b"\0",
          b"deletes 1", b"list-tubes-watchedx", b"statsx", b"reservex", b"hello", b"GET / HTTP/1.1",
          b"delete  1", b" delete 1", b"use t u", b"x" * 222, b"x" * 224, b"x" * 300, b"x" * 3000)
+LINE_BYTES_BAD = 223  # and its end: see above
 SECONDS = (0, 1, 2)        # what a timed sequence waits for
 NEVER = (1000, 1000000)    # and what none does
 
 
 def _is_name(tube):
     return re.fullmatch(rb"[A-Za-z0-9+/;.$_()][A-Za-z0-9+/;.$_()-]{,199}", tube)
+
+
+GOOD_ODD_TUBES = tuple(filter(_is_name, ODD_TUBES))
 
 
 def draw(seed, is_timed=False):
@@ -64,7 +74,11 @@ class _Draw:
         self.is_queried = self.dice.random() < 0.3  # about the state of jobs and tubes, often
         self.puts = Counter()  # that may have been taken, by connection
         self.times_end = is_timed and self.dice.random() < 0.5
-        self.waiting = set()   # connections that may wait for a job
+        # The one that may wait for a job; None: nobody.
+        self.waiter = self.dice.choice((None, *self.conns))
+        if self.waiter:
+            self.pipelined = 0
+        self.is_waiting = False
 
     # ---- the sequence ----
 
@@ -83,7 +97,7 @@ class _Draw:
 
     def _keeper(self):
         """Who refers to all tubes, and stays."""
-        tubes = dict.fromkeys((*self.tubes, *filter(_is_name, ODD_TUBES)))
+        tubes = dict.fromkeys((*self.tubes, *GOOD_ODD_TUBES))
         return Step(KEEPER, b"".join(b"watch %s\r\n" % tube for tube in tubes), len(tubes))
 
     def _own_tubes(self):
@@ -94,7 +108,7 @@ class _Draw:
         steps = []
         while len(steps) < count:
             conn = self._connection()
-            if self.dice.random() < 0.03:
+            if self.dice.random() < 0.03 and self.waiter in (None, conn):
                 steps.append(self._end(conn))
                 if self.is_timed:
                     steps.append(Step(conn, self._own_tubes(), 3))
@@ -105,13 +119,13 @@ class _Draw:
         return steps
 
     def _connection(self):
-        free = [conn for conn in self.conns if conn not in self.waiting]
-        if free and self.dice.random() < 0.95:
-            return self.dice.choice(free)
-        return self.dice.choice(self.conns)
+        conn = self.dice.choice(self.conns)
+        if self.is_waiting and conn == self.waiter and self.dice.random() < 0.9:
+            conn = self.dice.choice(self.conns)
+        return conn
 
     def _end(self, conn):
-        self.waiting.discard(conn)
+        self.is_waiting = self.is_waiting and conn != self.waiter
         kind = self.dice.random()
         if kind < 0.7 or self.is_timed:
             return Step(conn, CLOSE, 0)
@@ -127,7 +141,10 @@ class _Draw:
 
     def _in_parts(self, conn):
         data, replies = self._command(conn)
-        at = self.dice.randrange(1, len(data))
+        if len(data) < 4:
+            return [Step(conn, data, replies)]
+        at = self.dice.randrange(1, len(data) - 1)
+        at += data[at - 1:at] == b"\r"
         if data[:at].count(b"@") % 2:  # not within the name of a job
             at = data.rindex(b"@") + 1
         return [Step(conn, data[:at], 0 if replies >= 0 else -1), Step(conn, data[at:], replies)]
@@ -139,7 +156,7 @@ class _Draw:
         if self.dice.random() < self.odd * 0.3:
             return self.dice.choice(LINES) + self.dice.choice((b"\r\n", b"\r\n", b"\r\n", b"\n")), -1
         names = COMMANDS if self.is_timed else ALONE_COMMANDS
-        left_out = ("reserve", "touch") * self.times_end + ("pause-tube",) * (
+        left_out = ("reserve",) * (conn != self.waiter) + ("reserve", "touch") * self.times_end + ("pause-tube",) * (
             not self.pauses and not self.is_timed)
         if left_out:
             names = {name: weight for name, weight in names.items() if name not in left_out}
@@ -153,8 +170,7 @@ class _Draw:
             line, replies = self._broken(line), -1
         if name == "put":
             return self._with_body(line, words, replies)
-        if name == "reserve":
-            self.waiting.add(conn)
+        self.is_waiting = self.is_waiting or name == "reserve"
         return line + b"\r\n", replies
 
     def _broken(self, line):
@@ -171,7 +187,8 @@ class _Draw:
             return line.upper()
         if kind == 5:
             return line.replace(b" ", b"\t", 1)
-        return line + b" " * self.dice.choice((150, 200, 222 - len(line), 224 - len(line), 400))
+        line += b" " * self.dice.choice((150, 200, 222 - len(line), 400))
+        return line + b" " * (len(line) == LINE_BYTES_BAD)
 
     def _with_body(self, line, words, replies):
         size = words[3]
@@ -229,12 +246,14 @@ class _Draw:
     _stats = _list_tubes = _list_tube_used = _list_tubes_watched = _nothing
 
     def _reserve_with_timeout(self, conn):
-        seconds = 0 if self.times_end or self.dice.random() < 0.8 else self.dice.choice(SECONDS if self.is_timed else NEVER)
-        if seconds:
-            self.waiting.add(conn)
-        return [self._odd_or(b"%d" % seconds)]
+        if conn != self.waiter or self.times_end or self.dice.random() < 0.8:
+            return [self.dice.choice(NO_TIME) if self.dice.random() < self.odd else b"0"]
+        self.is_waiting = True
+        return [self._odd_or(b"%d" % self.dice.choice(SECONDS if self.is_timed else NEVER))]
 
     def _kick(self, _):
+        if self.waiter:
+            return [b"1"]
         return [self._odd_or(b"%d" % self.dice.choice((0, 1, 1, 2, 10, 2 ** 32 - 1)))]
 
     def _id(self):

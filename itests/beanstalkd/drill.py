@@ -91,9 +91,9 @@ def run_all(ports, options):
             tallies.append(run(ports, range(options.seed, options.seed + number),
                                stop_after=FAILURES_SHOWN, on_progress=Reporter(what, number)))
             print(f"  {tallies[-1]}")
-    failures = [key for tally in tallies for key in tally.failures]
-    for key in failures:
-        print(f"\n{runs.story(ports, key)}", flush=True)
+    failures = {key: failure for tally in tallies for key, failure in tally.failures.items()}
+    for key, failure in failures.items():
+        print(f"\n{runs.story(ports, key, failure)}", flush=True)
     return 1 if failures else 0
 
 

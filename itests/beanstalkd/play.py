@@ -10,11 +10,12 @@ a time to run, a pause), so what a window's steps begin ends whole seconds after
 windows begin where no such end is near. A machine that is too slow for that makes a sequence void.
 """
 
+import itertools
 import time
 from typing import NamedTuple, Optional
 
 from beanstalkd.differ import numbers_of
-from beanstalkd.draw import TUBES
+from beanstalkd.draw import GOOD_ODD_TUBES, KEEPER, TUBES
 from beanstalkd.side import PATIENCE_S
 from beanstalkd.steps import CLOSE, NOBODYS_ID, SHUT, Step
 from harness.wait import wait_until
@@ -22,7 +23,7 @@ from harness.wait import wait_until
 WINDOWS_S = (0, 4 / 3, 8 / 3)
 STEP_S = 0.02      # apart: what they begin ends apart, too
 SLOW_S = 0.1       # later than this a step may have met what an earlier one's time did
-SHOWN_BYTES = 500
+SHOWN_BYTES = 300
 BRIEF_S = 0.7      # so long lasts a sequence in which no time is to pass, at most
 
 
@@ -61,7 +62,7 @@ class _Talk:
     def go(self, begin, is_timed):
         """Was a step later than its time allows?"""
         is_late, window, number = False, 0, 0
-        for at, step in enumerate([*self.steps, *self._ends()]):
+        for at, step in enumerate(itertools.chain(self.steps, self._ends())):
             if is_timed:
                 number = 0 if step.window != window else number + 1
                 window = step.window
@@ -75,9 +76,11 @@ class _Talk:
         return is_late
 
     def _ends(self):
-        """Each connection says good-bye, and is read to its end."""
+        """Each connection says good-bye, and is read to its end. Who waits goes first."""
         window = self.steps[-1].window if self.steps else 0
-        for conn in dict.fromkeys(step.conn for step in self.steps):
+        conns = dict.fromkeys(step.conn for step in self.steps)
+        links = self.sides[0].links
+        for conn in sorted(conns, key=lambda conn: conn in links and links[conn].is_answered):
             yield Step(conn, SHUT, -1, window)
 
     def _step(self, at, step):
@@ -167,9 +170,7 @@ def _wait_released(sides, step):
 
 def _clean(steps, sides):
     """Nothing stays for the next sequence."""
-    tubes = {words[1] for step in steps if isinstance(step.what, bytes)
-             for line in step.what.split(b"\r\n") if line.startswith(b"pause-tube ")
-             and len(words := line.split()) > 1}
+    tubes = (b"default", *TUBES, *GOOD_ODD_TUBES) if any(step.conn == KEEPER for step in steps) else ()
     for side in sides:
         left = [b"%d" % id for id in side.keys]
 
@@ -181,11 +182,11 @@ def _clean(steps, sides):
             return not left
 
         wait_until(is_clean, "all jobs are deleted", interval_s=0)
-        for tube in tubes:
-            if len(tube) <= 200:
-                side.ask("use", tube)
-                side.ask("pause-tube", tube, b"0")
-        side.ask("use", b"default")
+        for tube in tubes:  # one vanishes, and its pause does not
+            side.ask("use", tube)
+            side.ask("pause-tube", tube, b"0")
+        if tubes:
+            side.ask("use", b"default")
 
 
 def _clean_unknown(side):

@@ -107,25 +107,40 @@ def shrunk(ports, steps, is_timed=False, lie=None):
     def differs(fewer):
         return bool(play_once(ports, fewer, is_timed, lie)[0].failure)
 
-    size = len(steps) // 2
+    units = _units(steps)
+    size = len(units) // 2 or 1
     while size:
         at = 0
-        while at < len(steps):
-            fewer = steps[:at] + steps[at + size:]
-            if fewer and differs(fewer):
-                steps = fewer
+        while at < len(units):
+            fewer = units[:at] + units[at + size:]
+            if fewer and differs(sum(fewer, [])):
+                units = fewer
             else:
                 at += size
         size //= 2
-    return steps
+    return sum(units, [])
 
 
-def story(ports, key, lie=None):
+def _units(steps):
+    """A command in two parts is one."""
+    units = []
+    for before, step in zip([None, *steps], steps):
+        if before and before.conn == step.conn and isinstance(before.what, bytes) \
+                and not before.what.endswith(b"\n") and isinstance(step.what, bytes):
+            units[-1].append(step)
+        else:
+            units.append([step])
+    return units
+
+
+def story(ports, key, failure, lie=None):
     """A failure for people: the command to repeat it, and its shortest form."""
     seed, is_timed = key
-    steps = shrunk(ports, draw(seed, is_timed), is_timed, lie)
-    result, _ = play_once(ports, steps, is_timed, lie)
     words = " --timed" if is_timed else ""
-    return (f"again: ./dev drill beanstalkd --seed {seed} --sequences 1{words}\n"
-            f"the shortest form (--play FILE{words}):\n{as_text(steps)}"
-            f"{result.failure or 'it did not come again'}")
+    told = f"again: ./dev drill beanstalkd --seed {seed} --sequences 1{words}\n{failure}\n"
+    steps = draw(seed, is_timed)
+    if not play_once(ports, steps, is_timed, lie)[0].failure:
+        return told + "it did not come again"
+    steps = shrunk(ports, steps, is_timed, lie)
+    result, _ = play_once(ports, steps, is_timed, lie)
+    return f"{told}the shortest form (--play FILE{words}):\n{as_text(steps)}{result.failure}"

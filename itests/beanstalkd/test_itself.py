@@ -23,13 +23,13 @@ def fixture_ports(tmp_path_factory):
 
 def test_beanstalkd_is_like_itself(ports):
     tally = runs.run(ports, range(SEQUENCES))
-    assert not tally.failures, runs.story(ports, next(iter(tally.failures)))
+    assert not tally.failures, runs.story(ports, *next(iter(tally.failures.items())))
     assert not tally.used and tally.void < SEQUENCES / 10, tally
 
 
 def test_beanstalkd_is_like_itself_while_time_passes(ports):
     tally = runs.run_timed(ports, range(TIMED))
-    assert not tally.failures, runs.story(ports, next(iter(tally.failures)))
+    assert not tally.failures, runs.story(ports, *next(iter(tally.failures.items())))
 
 
 @pytest.mark.parametrize("name", lies())

@@ -196,7 +196,8 @@ static bool read_PAUSE(struct bytes *rest, struct beanstalkd_command *command)
         len++;
     command->tube = bytes_of(rest->at, len);
     *rest = bytes_of(rest->at + len, rest->len - len);
-    return take_u32(rest, &command->delay_s) && is_tube(command->tube);
+    command->is_read = take_u32(rest, &command->delay_s) && rest->len == 0;
+    return command->is_read && is_tube(command->tube);
 }
 
 /* ---- commands ---- */

@@ -75,7 +75,8 @@ enum beanstalkd_verb {
 
 struct beanstalkd_command {
     enum beanstalkd_verb verb;
-    bool is_read;      /* its arguments are right, whatever stands behind them */
+    bool is_read; /* a put's numbers are right, whatever stands behind them; a pause's, whatever
+                   * the name; of others: it is PARSED */
     struct bytes tube; /* borrows from the line */
     uint64_t id;
     uint32_t priority;

@@ -25,7 +25,7 @@
 #include "base/timer.h"
 #include "node/queue/queue.h"
 
-#define HELD_SOON_MS  1000
+#define HELD_SOON_MS  1002 /* a second, and what whole milliseconds may add */
 #define HELD_OVER_MS  2000
 #define HELD_RETRY_MS 500
 #define HELD_DONE_MS                                                         \

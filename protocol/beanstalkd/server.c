@@ -291,7 +291,8 @@ static void skip(struct beanstalkd_client *client, uint64_t bytes, const char *a
 static bool is_counted(enum beanstalkd_parsed parsed, const struct beanstalkd_command *command)
 {
     return command->is_read &&
-           (parsed != BEANSTALKD_BAD_FORMAT || command->verb == BEANSTALKD_PUT);
+           (parsed != BEANSTALKD_BAD_FORMAT || command->verb == BEANSTALKD_PUT ||
+            command->verb == BEANSTALKD_PAUSE_TUBE);
 }
 
 static void take_line(struct beanstalkd_client *client, struct bytes line, size_t line_bytes)

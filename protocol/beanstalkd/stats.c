@@ -153,7 +153,7 @@ static void print_counts(struct buf *yaml, const struct topic_stats *stats)
 static void print_tube(struct buf *yaml, const struct tube *tube,
                        const struct topic_stats *stats, int64_t pause_left_ms)
 {
-    int64_t left_s = (pause_left_ms + SECOND_MS - 1) / SECOND_MS;
+    int64_t left_s = pause_left_ms / SECOND_MS;
 
     beanstalkd_yaml_text(yaml, "name", tube->name);
     print_counts(yaml, stats);
@@ -164,7 +164,7 @@ static void print_tube(struct buf *yaml, const struct tube *tube,
     beanstalkd_yaml_number(yaml, "cmd-delete", (int64_t)tube->deletes);
     beanstalkd_yaml_number(yaml, "cmd-pause-tube", (int64_t)tube->pauses);
     beanstalkd_yaml_number(yaml, "pause", tube->pause_s > left_s ? tube->pause_s : left_s);
-    beanstalkd_yaml_number(yaml, "pause-time-left", pause_left_ms / SECOND_MS);
+    beanstalkd_yaml_number(yaml, "pause-time-left", left_s);
 }
 
 /* A tube that has vanished begins anew. */

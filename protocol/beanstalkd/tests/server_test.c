@@ -377,13 +377,16 @@ static void tells_of_itself(void **state)
     hang_up(other);
 }
 
-/* As beanstalkd does: if its numbers are right, whatever stands behind them. */
-static void counts_puts_by_their_line(void **state)
+/* As beanstalkd does: a put if its numbers are right, whatever stands behind them; a pause,
+ * whatever its tube's name. */
+static void counts_as_beanstalkd_does(void **state)
 {
     struct talker *t = dial(*state), *other = dial(*state);
 
     talk(t, "put 0 0 x 1\n", "BAD_FORMAT\n");
     assert_string_equal(ask(other, "stats\n", "cmd-put"), "0");
+    talk(t, "pause-tube -a 0\npause-tube a 0 x\n", "BAD_FORMAT\nBAD_FORMAT\n");
+    assert_string_equal(ask(other, "stats\n", "cmd-pause-tube"), "1");
     talk(t, "put 0 0 1 1x\nput 0 0 1 2 3\n", "BAD_FORMAT\nBAD_FORMAT\n");
     assert_string_equal(ask(other, "stats\n", "cmd-put"), "2");
     assert_string_equal(ask(other, "stats\n", "current-producers"), "0");
@@ -655,7 +658,7 @@ int main(void)
         TEST(a_paused_tube_gives_nothing),
         TEST(tells_of_a_job),
         TEST(tells_of_itself),
-        TEST(counts_puts_by_their_line),
+        TEST(counts_as_beanstalkd_does),
         TEST(refuses_what_is_wrong_and_goes_on),
         TEST(swallows_a_body_that_is_too_big),
         TEST(drops_a_line_that_is_too_long),
