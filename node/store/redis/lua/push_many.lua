@@ -126,6 +126,9 @@ local finds_r_empty, finds_q_empty = listed > 0 and call('LLEN', r) == 0, q and 
 if finds_r_empty or finds_q_empty then
     -- HERE wake
     wake(j, topic)
+    if finds_r_empty and finds_q_empty then
+        wake(j, topic) -- once for each, as single pushes do
+    end
     is_first = call('HLEN', j) == 0
 end
 if soonest < math.huge then
