@@ -4,7 +4,7 @@
 
 #include "node/store/packed.h"
 
-#define JITTER_STEPS  2001 /* so many different ones, the middle one is no jitter */
+#define JITTER_STEPS 2001 /* so many different ones, the middle one is no jitter */
 
 const struct job_rules rules_default = {.priority = RULES_PRIORITY_DEFAULT};
 

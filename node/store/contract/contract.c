@@ -283,8 +283,8 @@ struct op delivered_for(const struct job *job, int64_t ttr_ms)
     struct lease lease = {
         .id = job->id, .stamp = job->stamp, .has_ttr = true, .ttr_ms = ttr_ms};
 
-    return run_well(
-        (struct op){.verb = OP_DELIVERED, .topic = TOPIC, .in.leases = {&lease, 1}});
+    return run_well((struct op){
+        .verb = OP_DELIVERED, .topic = TOPIC, .in.leases = {.items = &lease, .count = 1}});
 }
 
 struct op kept(const struct job *jobs, unsigned count)

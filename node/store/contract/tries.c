@@ -275,8 +275,8 @@ static struct op delivered_to(const struct job *job, struct bytes holder)
 {
     struct lease lease = {.id = job->id, .stamp = job->stamp, .holder = holder};
 
-    return run_well(
-        (struct op){.verb = OP_DELIVERED, .topic = TOPIC, .in.leases = {&lease, 1}});
+    return run_well((struct op){
+        .verb = OP_DELIVERED, .topic = TOPIC, .in.leases = {.items = &lease, .count = 1}});
 }
 
 static void the_last_holder_is_remembered(void **state)

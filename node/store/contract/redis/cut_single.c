@@ -260,7 +260,9 @@ static struct op release_two_later(const char *id)
 
 static struct op leases_op(enum op_verb verb)
 {
-    return (struct op){.verb = verb, .topic = TOPIC, .in.leases = {cut_scene.leases, 2, true}};
+    return (struct op){.verb = verb,
+                       .topic = TOPIC,
+                       .in.leases = {.items = cut_scene.leases, .count = 2, .is_owned = true}};
 }
 
 static struct op deliver_both(const char *id)

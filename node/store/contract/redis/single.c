@@ -115,7 +115,10 @@ static void no_lease_ends_when_a_key_is_wrong(void **state)
 {
     struct job job = (begin(), reserve_rich("a"));
     struct lease lease = {.id = job.id, .stamp = job.stamp, .has_ttr = true};
-    struct op op = {.verb = OP_RETURN, .topic = TOPIC, .in.leases = {&lease, 1}}, two[2];
+    struct op op = {.verb = OP_RETURN,
+                    .topic = TOPIC,
+                    .in.leases = {.items = &lease, .count = 1}},
+              two[2];
     struct job other;
 
     contract_all_or_nothing(op, "jqvn");
@@ -238,7 +241,8 @@ static void nothing_happens_by_priority_that_cannot_be_announced(void **state)
 {
     struct job job = reserve_rich("a"), other = reserve_rich("b");
     struct lease lease = {.id = job.id, .stamp = job.stamp};
-    struct op op = {.verb = OP_RETURN, .topic = TOPIC, .in.leases = {&lease, 1}};
+    struct op op = {
+        .verb = OP_RETURN, .topic = TOPIC, .in.leases = {.items = &lease, .count = 1}};
     struct op two[] = {lease_op(OP_RELEASE, &job), lease_op(OP_RELEASE, &other)};
 
     contract_refused_unheard(op);

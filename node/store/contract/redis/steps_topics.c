@@ -146,9 +146,10 @@ static void scan_with_pops(struct op redis)
     unsigned count = 1 + twins_below(2);
 
     for (unsigned i = 0; i < count; i++) {
-        pops[0][i] = (struct op){.verb = OP_POP,
-                                 .topic = i == 0 ? TOPIC : OTHER,
-                                 .in.pop = {1 + twins_below(3), twins_below(2)}};
+        pops[0][i] =
+            (struct op){.verb = OP_POP,
+                        .topic = i == 0 ? TOPIC : OTHER,
+                        .in.pop = {.count = 1 + twins_below(3), .id_only = twins_below(2)}};
         pops[1][i] = pops[0][i];
         lists[0][i] = &pops[0][i];
         lists[1][i] = &pops[1][i];

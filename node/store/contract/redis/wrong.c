@@ -45,7 +45,8 @@ static void no_delivery_changes_a_job_when_a_key_is_wrong(void **state)
     struct lease leases[] = {{.id = scene.small.id, .stamp = scene.small.stamp},
                              {.id = scene.big.id, .stamp = scene.big.stamp},
                              {.id = scene.done.id, .stamp = scene.done.stamp}};
-    struct op op = {.verb = OP_DELIVERED, .topic = TOPIC, .in.leases = {leases, 3}};
+    struct op op = {
+        .verb = OP_DELIVERED, .topic = TOPIC, .in.leases = {.items = leases, .count = 3}};
 
     contract_all_or_nothing(op, "jpvtow");
     op.in.leases.is_owned = true;
@@ -480,8 +481,8 @@ static void nothing_happens_that_cannot_be_announced(void **state)
     contract_refused_unheard(push_op(TOPIC, ""));
     contract_refused_unheard(lease_op(OP_RELEASE, &second));
     contract_refused_unheard_together(two, 2);
-    contract_refused_unheard(
-        (struct op){.verb = OP_RETURN, .topic = TOPIC, .in.leases = {&lease, 1}});
+    contract_refused_unheard((struct op){
+        .verb = OP_RETURN, .topic = TOPIC, .in.leases = {.items = &lease, .count = 1}});
     wait_until(due.out.push.due_ms);
     contract_refused_unheard(scan_op());
 }

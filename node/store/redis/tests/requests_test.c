@@ -38,7 +38,8 @@ static int set_up(void **state)
     struct script_keys keys;
 
     bench = (struct bench){.loop = loop_new(), .options = redis_store_defaults()};
-    keys = (struct script_keys){.prefix = bench.options.prefix, .buckets = bench.options.buckets};
+    keys =
+        (struct script_keys){.prefix = bench.options.prefix, .buckets = bench.options.buckets};
     bench.marks = redis_marks_new(keys.buckets);
     redis_route_init(&bench.route, &keys, bench.marks, &bench.loop->timers, NULL, false);
     bench.requests =

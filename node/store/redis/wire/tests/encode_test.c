@@ -80,7 +80,8 @@ static struct op largest(enum op_verb verb)
         op.in.scan.node = node;
         op.in.scan.history_bytes = INT64_MAX;
         for (unsigned i = 0; i < OP_SCAN_POPS_MAX; i++) {
-            pops[i] = (struct op){.verb = OP_POP, .topic = name, .in.pop = {2, true}};
+            pops[i] = (struct op){
+                .verb = OP_POP, .topic = name, .in.pop = {.count = 2, .id_only = true}};
             pop_list[i] = &pops[i];
         }
         op.in.scan.pops = pop_list;
@@ -389,7 +390,8 @@ static void puts_ttr_and_holder_behind_the_stamp(void **state)
         {.id = BYTES("b"), .stamp = 6, .has_ttr = true, .ttr_ms = 258},
         {.id = BYTES("c"), .stamp = 7, .ttr_ms = 9, .holder = BYTES("bob")},
     };
-    struct op op = {.verb = OP_DELIVERED, .topic = BYTES("t"), .in.leases = {leases, 3}};
+    struct op op = {
+        .verb = OP_DELIVERED, .topic = BYTES("t"), .in.leases = {.items = leases, .count = 3}};
 
     script_encode(&call, &keys, &op, sha);
     assert_true(bytes_equal(arg(10), BYTES("\0\0\0\0\0\5")));
@@ -546,8 +548,10 @@ static void brings_the_rules_of_the_configuration_to_a_scan(void **state)
 
 static void brings_pops_with_a_scan(void **state)
 {
-    struct op first = {.verb = OP_POP, .topic = BYTES("mail"), .in.pop = {3, true}};
-    struct op second = {.verb = OP_POP, .topic = BYTES("t"), .in.pop = {64, false}};
+    struct op first = {
+        .verb = OP_POP, .topic = BYTES("mail"), .in.pop = {.count = 3, .id_only = true}};
+    struct op second = {
+        .verb = OP_POP, .topic = BYTES("t"), .in.pop = {.count = 64, .id_only = false}};
     struct op *pops[] = {&first, &second};
     struct op op = {.verb = OP_SCAN, .in.scan = {.limit = 200, .pops = pops, .pop_count = 2}};
 
