@@ -342,7 +342,8 @@ struct op {
         struct {
             const struct lease *items; /* all of one topic */
             unsigned count;            /* 1 to OP_ITEMS_MAX */
-            bool is_owned; /* their notes go where the reservations do; with RETURN always */
+            bool is_owned; /* DELIVERED and RETURN: some were noted. A note goes with its
+                            * reservation, also where the lease is over */
         } leases;          /* DELIVERED, KEEP and RETURN */
         struct op_lease {
             int64_t stamp;     /* ACK, RELEASE, TOUCH, BURY; 0: nobody's */
