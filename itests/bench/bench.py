@@ -7,6 +7,7 @@
     ./dev bench compare --compare BUILD
                                      what a job takes, beside an older build in turns: the folder
                                      of a release build of another tree; about 20 minutes
+    ./dev bench dialects             the beanstalkd dialect beside beanstalkd, about 5 minutes
     ./dev bench capacity             what many of them would carry, from the figures of the page
     ./dev bench --list               which there are
     ./dev bench --quick              tiny sizes, to see that it works: no figures to quote

@@ -20,7 +20,7 @@ from harness.build import build_dir
 
 QUICK = Options(rounds=1, seconds=1, scale="quick")
 FAST_ENOUGH = ("burst", "depth", "memory", "idle", "history", "priorities", "reconciler", "large",
-               "purge", "replicas", "due_synced", "tls", "flood")
+               "purge", "replicas", "due_synced", "tls", "flood", "beanstalkd")
 RATES = {"gmq": 30_000, "http": 20_000, "beanstalk": 90_000}
 DIRECT_RATE = 40_000
 

@@ -10,7 +10,8 @@ from drills.clients.view import Sight
 from drills.graceful import MOST_CROSSED, InOrder
 from drills.hosts.nodes import HostNode
 from drills.rows.matrix import MATRIX
-from judge.journal import Role, Stall, Vip
+from judge.journal import OK, REFUSED, Role, Stall, Vip
+from judge.tubes import Got, Put, Record, Said
 
 T_MS = 2000
 OLD, NEW = Role("n1", "leader", 0, "e:1"), Role("n2", "leader", 1, "e:2")
@@ -243,3 +244,21 @@ def test_whose_deliveries_a_fault_may_break(number, variant, hit):
         row.fault(drill)
     found = row.hit(drill)
     assert found == hit if hit is None else [node.name for node in found] == hit
+
+
+def of_tubes(*words, drained=True, back=(100,), variant="killed", cut=False):
+    """What row 33 complains about when a job was put, handed out once, and these words were said."""
+    record = Record([Put("a", 0, 3_600_000, 10, 20, OK)], [Got("a", 1, 30, 25)], list(words))
+    tubes = SimpleNamespace(record=record, was_cut=lambda since_ms: cut)
+    return checked("33", variant, tubes=tubes, drained=drained, back=list(back))
+
+
+def test_what_beanstalkd_s_clients_saw_is_judged():
+    deleted = Said("a", 1, "delete", 40, 50, OK)
+    assert of_tubes(deleted) == []
+    assert len(of_tubes()) == 1, "it is lost"
+    assert len(of_tubes(Said("a", 1, "touch", 35, 36, REFUSED), deleted)) == 1, "it was taken"
+    assert len(of_tubes(deleted, drained=False)) == 1
+    assert len(of_tubes(deleted, back=[100, 15_001])) == 1, "it came back too late"
+    assert of_tubes(deleted, cut=True) == []
+    assert len(of_tubes(deleted, variant="switchover", cut=True)) == 1

@@ -57,14 +57,15 @@ class Said:
 
 @dataclass
 class Record:
-    """Appended to by many threads. `ended`: {connection: when its client saw its end, or made it};
-    `answered`: {connection: when the last command was sent that it had an answer to}."""
+    """Appended to by many threads. `ended`: {connection: when its client saw its end, or made it}; `lost`:
+    of those ended by others; `answered`: {connection: when the last command was sent that it had an answer to}."""
 
     puts: list = field(default_factory=list)
     gots: list = field(default_factory=list)
     words: list = field(default_factory=list)
     ended: dict = field(default_factory=dict)
     answered: dict = field(default_factory=dict)
+    lost: dict = field(default_factory=dict)
 
     def open_jobs(self):
         """Those put for sure, and not known to be deleted: nor perhaps."""

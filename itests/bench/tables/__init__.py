@@ -10,6 +10,7 @@ from bench.tables import latency
 from bench.tables import lateness
 from bench.tables import cost
 from bench.tables import due
+from bench.tables import beanstalkd
 from bench.tables import tls
 from bench.tables import flood
 from bench.tables import many
@@ -23,10 +24,10 @@ from bench.tables import operations
 from bench.tables import reload
 from bench.tables.table import TABLES
 
-GROUPS = {"compare": ("cost", "cost_synced", "due", "due_synced"),
+GROUPS = {"compare": ("cost", "cost_synced", "due", "due_synced"), "dialects": ("beanstalkd",),
           "scale": ("nodes", "locks", "idle_topics", "hot", "operations",
                     "reload")}  # a word for several
 
-__all__ = ["GROUPS", "TABLES", "cost", "due", "fleet", "flood", "large", "latency", "lateness", "life",
-           "many",
+__all__ = ["GROUPS", "TABLES", "beanstalkd", "cost", "due", "fleet", "flood", "large", "latency",
+           "lateness", "life", "many",
            "operations", "reload", "replicas", "scale", "space", "throughput", "tls"]

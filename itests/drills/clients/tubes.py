@@ -12,6 +12,7 @@ these jobs back.
 """
 
 import itertools
+import math
 import threading
 import time
 from contextlib import nullcontext
@@ -40,10 +41,10 @@ _numbers, _connections = itertools.count(1), itertools.count(1)
 class _Worker(threading.Thread):
     """Its connection, made when it is needed; what is asked and answered over it is written down."""
 
-    def __init__(self, tubes, number, dice):
+    def __init__(self, tubes, dice):
         super().__init__(daemon=True)
         self.tubes, self.record, self.dice = tubes, tubes.record, dice
-        self._at = number
+        self._at = 0
         self.error, self.client, self.conn = None, None, None
 
     def run(self):
@@ -61,6 +62,8 @@ class _Worker(threading.Thread):
                 self._connect()
             self.work()
         except Lost:
+            if self.client is not None:
+                self.record.lost[self.conn] = now_ms()
             self.hang_up()
             self._at += 1
             time.sleep(REST_S)
@@ -217,16 +220,16 @@ class Holder(_Watcher):
 
 
 class Tubes:
-    """`addresses` are (host, port) of all nodes; `host` of a network, or None."""
+    """`addresses` are (host, port) of all nodes; all begin with the first. `host`: of a network, or None."""
 
     def __init__(self, addresses, dice, host=None, names=TUBES, producers=3, consumers=3, holders=2):
         self.addresses, self.names = list(addresses), names
         self.record = Record()
+        self._draining_ms = math.inf
         self.place = host.entered if host else nullcontext
         self.is_pushing_over, self.is_draining, self.is_over = (threading.Event() for _ in range(3))
         kinds = [Producer] * producers + [Consumer] * consumers + [Holder] * holders
-        self._workers = [kind(self, number, type(dice)(dice.getrandbits(64)))
-                         for number, kind in enumerate(kinds)]
+        self._workers = [kind(self, type(dice)(dice.getrandbits(64))) for kind in kinds]
 
     def __enter__(self):
         for worker in self._workers:
@@ -272,8 +275,13 @@ class Tubes:
                          and got.conn != conn and got.received_ms > since_ms]
                 yield min(later) - since_ms if later else None
 
+    def was_cut(self, since_ms):
+        """Has a connection ended since, while the load went on, that its client did not end itself?"""
+        return any(since_ms <= when <= self._draining_ms for when in self.record.lost.values())
+
     def drain(self, timeout_s=DRAIN_S):
         """Until all is deleted, as far as is known. False: something is not, within that time."""
+        self._draining_ms = now_ms()
         self.is_pushing_over.set()
         self.is_draining.set()
         try:

@@ -16,8 +16,8 @@ from drills.clients.view import View
 from drills.hosts import safety
 from drills.hosts.cluster_store import ClusterStore
 from drills.hosts.names import SlowNames
-from drills.hosts.nodes import (GMQ_PORT, HTTP_PORT, PEER_PORT, STEADY_S, Electing, HostNode,
-                                in_order_of_time)
+from drills.hosts.nodes import (GMQ_PORT, HTTP_PORT, PEER_PORT, STEADY_S, TUBES_PORT, Electing,
+                                HostNode, in_order_of_time)
 from drills.hosts.stores import Store, StorePlan, WatchedStore
 from drills.hosts.uplink import Uplink
 from harness.build import wallclock_library
@@ -54,6 +54,7 @@ class Plan:
     slow_cables: bool = False      # of all hosts: can be slow, and lose some
     round_trip_ms: int = 0         # of these, at their slowest
     vip: str = ""                  # the virtual address, or several with commas between
+    has_tubes: bool = False        # nodes speak beanstalkd's protocol, too
     is_viewed: bool = False        # by a client that knows it alone, and a bystander
     program: Path = None           # of all nodes at first; None: the build under test
     store: StorePlan = StorePlan()
@@ -162,7 +163,7 @@ class Cluster(Electing):
     def settings_of(self, host):
         settings = {"store.redis": self.store.address,
                     "store.strict": self.plan.store.is_safe,
-                    **HISTORY, **self.plan.settings}
+                    **self._tubes_settings(host), **HISTORY, **self.plan.settings}
         if not self.elects:
             return settings
         return {"ha.mode": self.plan.mode, "ha.zookeeper": self._zookeeper_of(host),
@@ -170,6 +171,9 @@ class Cluster(Electing):
                 "ha.secret": SECRET, "ha.peer.listen": f"{host.address}:{PEER_PORT}",
                 "ha.journal": True, **self._vip_settings(host), **self._lock_settings(),
                 **settings}
+
+    def _tubes_settings(self, host):
+        return {"beanstalkd.listen": f"{host.address}:{TUBES_PORT}"} if self.plan.has_tubes else {}
 
     def _lock_settings(self):
         return {"queue.lock_time": f"{self.plan.lock_ms}ms"} if self.plan.shares else {}

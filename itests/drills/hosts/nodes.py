@@ -16,7 +16,7 @@ from harness.wait import wait_until
 from judge.journal import LEADER, Lease, Role, Tail, now_ms
 from judge.stalls import told_stalls
 
-GMQ_PORT, HTTP_PORT, PEER_PORT = 9503, 8000, 9600
+GMQ_PORT, HTTP_PORT, PEER_PORT, TUBES_PORT = 9503, 8000, 9600, 11300
 STEADY_S = 120
 CHANGED = "read again; changed: "  # its log
 

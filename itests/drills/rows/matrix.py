@@ -2,7 +2,7 @@
 
 # pylint: disable=unused-import
 from drills.rows import (address, clients, links, other, processes, redis, rolling,  # noqa: F401
-                         sentinel, shares, slots, slow, zookeeper)
+                         sentinel, shares, slots, slow, tubes, zookeeper)
 from drills.rows.row import ROWS
 
 
