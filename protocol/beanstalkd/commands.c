@@ -37,12 +37,22 @@ static bool is_for(const struct id_find *find, struct bytes topic)
     return command_has_topic(CONTAINER_OF(find, struct request, asked.find), topic);
 }
 
+/* Its connection's reservation of the job; NULL also where the topic is no longer its client's.
+ */
+static struct held *find_own(struct request *r)
+{
+    struct held *held = held_find(&r->client->holder, r->command.id);
+
+    return held && command_has_topic(r, held->topic) ? held : NULL;
+}
+
 static void on_find_done(struct id_find *find)
 {
     struct request *r = CONTAINER_OF(find, struct request, asked.find);
+    enum status status = command_may_go_on(r) ? find->status : STATUS_FORBIDDEN;
 
-    if (find->status != STATUS_OK) {
-        command_fail(r, find->status);
+    if (status != STATUS_OK) {
+        command_fail(r, status);
         return;
     }
     memmove(r->name + NAME_MAX_BYTES, find->topic.at, find->topic.len);
@@ -63,7 +73,7 @@ static void ask_for_topic(struct request *r)
 void command_find(struct request *r, void (*on_found)(struct request *r))
 {
     uint64_t number = r->command.id;
-    struct held *held = held_find(&r->client->holder, number);
+    struct held *held = find_own(r);
     struct bytes topic, id;
 
     r->on_found = on_found;
@@ -175,7 +185,7 @@ static struct op *use_lease(struct request *r)
 {
     struct op *op = fresh_op(r);
 
-    r->held = held_find(&r->client->holder, r->command.id);
+    r->held = find_own(r);
     if (!r->held)
         return NULL;
     r->held->is_busy = true;
@@ -506,6 +516,8 @@ static void on_counted(struct op *op)
 
     if (op->status != STATUS_OK)
         command_fail(r, op->status);
+    else if (!command_may_go_on(r))
+        command_fail(r, STATUS_FORBIDDEN);
     else if (stats->delayed + stats->ready + stats->reserved + stats->dead == 0)
         command_answer(r, "NOT_FOUND");
     else

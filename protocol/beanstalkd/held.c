@@ -154,9 +154,12 @@ void held_renew(struct held *held, int64_t left_ms)
 
 /* ---- a connection's ---- */
 
+/* The numbers of a tube are all of one bucket: their last bits are the same. */
 static struct list *slot_of(struct held_all *all, uint64_t number)
 {
-    return &all->slots[number % HELD_SLOTS];
+    uint64_t mixed = number * UINT64_C(0x9e3779b97f4a7c15);
+
+    return &all->slots[(mixed >> 32) % HELD_SLOTS];
 }
 
 static struct held *make(struct holder *holder, struct bytes topic, struct bytes id,

@@ -613,6 +613,47 @@ static void a_wait_ends_with_its_identity(void **state)
     access_free(access);
 }
 
+static void a_topic_that_an_identity_lost_is_lost_with_what_it_holds(void **state)
+{
+    struct fixture *f = *state;
+    struct access *access = access_new();
+    struct talker *t = dial(f);
+
+    know(access, "both produce,consume\n");
+    become(f, access, "both");
+    talk(t, "put 0 0 60 1\na\nreserve\n", "INSERTED $1\nRESERVED $1 1\na\n");
+    know(access, "both produce,consume topics=other\n");
+    talk(t, "peek $1\nstats-job $1\ntouch $1\n", "NOT_FOUND\nNOT_FOUND\nNOT_FOUND\n");
+    talk(t, "release $1 0 0\nbury $1 0\ndelete $1\n", "NOT_FOUND\nNOT_FOUND\nNOT_FOUND\n");
+    know(access, "both produce,consume\n");
+    talk(t, "delete $1\n", "DELETED\n");
+    become(f, NULL, "");
+    hang_up(t);
+    access_free(access);
+}
+
+/* While its id is looked for. */
+static void an_identity_that_goes_meanwhile_deletes_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct access *access = access_new();
+    struct talker *t = dial(f);
+
+    know(access, "both produce,consume\n");
+    become(f, access, "both");
+    talk(t, "put 0 0 60 1\na\n", "INSERTED $1\n");
+    memory_store_hold(f->ms);
+    tell(t, "delete $1\n");
+    AWAIT(f, queue_stats(f->queue)->in_flight > 0);
+    know(access, "other produce\n");
+    memory_store_unhold(f->ms);
+    hear(t, "FORBIDDEN\n");
+    become(f, NULL, "");
+    talk(t, "peek $1\n", "FOUND $1 1\na\n");
+    hang_up(t);
+    access_free(access);
+}
+
 static void over_the_rate_of_its_identity_it_is_read_later(void **state)
 {
     struct fixture *f = *state;
@@ -671,6 +712,8 @@ int main(void)
         TEST(jobs_of_other_dialects_have_numbers),
         TEST(clients_act_as_the_ports_identity),
         TEST(a_wait_ends_with_its_identity),
+        TEST(a_topic_that_an_identity_lost_is_lost_with_what_it_holds),
+        TEST(an_identity_that_goes_meanwhile_deletes_nothing),
         TEST(over_the_rate_of_its_identity_it_is_read_later),
     };
 
