@@ -245,9 +245,11 @@ static void want_a_peer_port_of_its_own(struct conf_draft *d)
     want_another_than(d, "ha.peer.listen", d->conf->ha.peer.host);
 }
 
-static void want_an_admin_port_of_its_own(struct conf_draft *d)
+static void want_operators_ports_of_their_own(struct conf_draft *d)
 {
-    want_another_than(d, "admin.listen", d->conf->listen[PORT_ADMIN].host);
+    for (unsigned i = 0; i < CONF_PORTS; i++)
+        if (!conf_port_is_for_clients(i))
+            want_another_than(d, conf_port_key(i), d->conf->listen[i].host);
 }
 
 static void want_to_advertise_another(struct conf_draft *d)
@@ -282,7 +284,7 @@ static const struct check_rule rules[] = {
     {want_ports_everywhere, {"vip.address", CHECK_PORT_KEYS}},
     {want_something_to_serve, {"vip.address", CHECK_PORT_KEYS}},
     {want_a_peer_port_of_its_own, {"vip.address", "ha.peer.listen"}},
-    {want_an_admin_port_of_its_own, {"vip.address", "admin.listen"}},
+    {want_operators_ports_of_their_own, {"vip.address", CHECK_PORT_KEYS}},
     {want_to_advertise_another, {"vip.address", "ha.advertise"}},
     {want_a_hook_that_runs, {"vip.address", "vip.hook"}},
     {want_one_way, {"vip.address", "vip.hook", "vip.interface"}},

@@ -183,6 +183,8 @@ static void what_a_node_always_has_is_another_address(void **state)
     snprintf(line, sizeof(line), "--set admin.listen: %s", why);
     expect_set(GOOD, "admin.listen=10.0.0.100:8001", line);
     conf_free(fixture_load_well(GOOD, admin));
+    snprintf(line, sizeof(line), "--set lmstfy_admin.listen: %s", why);
+    expect_set(GOOD, "lmstfy_admin.listen=10.0.0.100:7778", line);
     snprintf(line, sizeof(line), "--set ha.advertise: %s", why);
     expect_set(GOOD, "ha.advertise=10.0.0.100", line);
 }
