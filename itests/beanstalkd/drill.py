@@ -42,9 +42,13 @@ class Reporter:
     def __init__(self, what, count):
         self._what, self._count = what, count
         self._begin = self._told = time.monotonic()
+        self._shown = 0
 
     def __call__(self, tally):
         now = time.monotonic()
+        for key in list(tally.failures)[self._shown:]:
+            self._shown += 1
+            print(f"  seed {key[0]}: {tally.failures[key]}", flush=True)
         if now - self._told >= EVERY_S or tally.played == self._count:
             self._told = now
             print(f"  {self._what}: {tally.played:>7} of {self._count}, {now - self._begin:5.0f} s, "
