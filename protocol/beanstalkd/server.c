@@ -441,6 +441,15 @@ static size_t on_input(struct connection *c, struct bytes input)
     return used;
 }
 
+/* A worker that works says nothing; its jobs' time is its deadline. */
+static bool is_busy(const struct connection *c)
+{
+    const struct beanstalkd_client *client =
+        CONTAINER_OF(c, struct beanstalkd_client, base.connection);
+
+    return !list_is_empty(&client->holder.list);
+}
+
 /* A put that waits for the store to come back is dropped, and answered, for the client may
  * still read. */
 static void give_up_waiting(struct beanstalkd_client *client, enum reserve_end why)
@@ -614,7 +623,7 @@ struct port *beanstalkd_new(const struct beanstalkd_options *options, struct loo
     struct beanstalkd *s = must(calloc(1, sizeof(*s)));
 
     s->port.kind = (struct connection_kind){
-        .on_input = on_input, .on_end = on_end, .on_closed = on_closed};
+        .on_input = on_input, .on_end = on_end, .is_busy = is_busy, .on_closed = on_closed};
     tubes_init(&s->tubes);
     held_init(&s->held, queue, &loop->timers);
     numbers_init(&s->numbers, queue_buckets(queue));

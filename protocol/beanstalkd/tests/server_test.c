@@ -654,6 +654,28 @@ static void an_identity_that_goes_meanwhile_deletes_nothing(void **state)
     access_free(access);
 }
 
+/* limits.idle: of the two clients only one is silent without a job in its hands. */
+static void a_worker_that_works_is_not_idle(void **state)
+{
+    struct fixture *f = *state;
+    struct talker *silent, *worker;
+
+    f->options.limits.idle_ms = 1000;
+    beanstalkd_reload(f->port, &f->options);
+    silent = dial(f);
+    worker = dial(f);
+    talk(worker, "put 0 0 600 1\na\nreserve\n", "INSERTED $1\nRESERVED $1 1\na\n");
+    talk(silent, "list-tube-used\n", "USING default\n");
+    fixture_pass(f, 1500);
+    hear_end(silent);
+    fixture_pass(f, 5000);
+    talk(worker, "delete $1\n", "DELETED\n");
+    fixture_pass(f, 1500);
+    hear_end(worker);
+    hang_up(silent);
+    hang_up(worker);
+}
+
 static void over_the_rate_of_its_identity_it_is_read_later(void **state)
 {
     struct fixture *f = *state;
@@ -714,6 +736,7 @@ int main(void)
         TEST(a_wait_ends_with_its_identity),
         TEST(a_topic_that_an_identity_lost_is_lost_with_what_it_holds),
         TEST(an_identity_that_goes_meanwhile_deletes_nothing),
+        TEST(a_worker_that_works_is_not_idle),
         TEST(over_the_rate_of_its_identity_it_is_read_later),
     };
 
