@@ -154,7 +154,7 @@ class _Draw:
     def _command(self, conn):
         """(bytes, how many replies)"""
         if self.dice.random() < self.odd * 0.3:
-            return self.dice.choice(LINES) + self.dice.choice((b"\r\n", b"\r\n", b"\r\n", b"\n")), -1
+            return self.dice.choice(LINES) + b"\r\n", -1
         names = COMMANDS if self.is_timed else ALONE_COMMANDS
         left_out = ("reserve",) * (conn != self.waiter) + ("reserve", "touch") * self.times_end + ("pause-tube",) * (
             not self.pauses and not self.is_timed)
@@ -187,6 +187,8 @@ class _Draw:
             return line.upper()
         if kind == 5:
             return line.replace(b" ", b"\t", 1)
+        if b"@" in line:  # ids have other lengths there
+            return line + b"\t\t"
         line += b" " * self.dice.choice((150, 200, 222 - len(line), 400))
         return line + b" " * (len(line) == LINE_BYTES_BAD)
 
@@ -198,7 +200,7 @@ class _Draw:
         body = bytes(self.dice.choice(letters) for _ in range(bytes_)) if bytes_ < 30 else b"x" * bytes_
         end = b"\r\n"
         if self.dice.random() < self.odd * 0.3:
-            end, replies = self.dice.choice((b"\n\n", b"x\r\n", b"", b"\n", b"abcdef\r\n")), -1
+            end, replies = self.dice.choice((b"\n\n", b"xy\r\n", b"", b"\n", b"abcdef\r\n")), -1
         are_plain = all(word.isdigit() and int(word) < 2 ** 32 for word in words) and int(size) <= 5000
         return line + b"\r\n" + body + end, replies if are_plain else -1
 

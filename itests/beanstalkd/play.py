@@ -11,6 +11,7 @@ windows begin where no such end is near. A machine that is too slow for that mak
 """
 
 import itertools
+import re
 import time
 from typing import NamedTuple, Optional
 
@@ -20,6 +21,7 @@ from beanstalkd.side import PATIENCE_S
 from beanstalkd.steps import CLOSE, NOBODYS_ID, SHUT, Step
 from harness.wait import wait_until
 
+MAY_WAIT = re.compile(rb"reserve\r|reserve-with-timeout\s+[-+]?0*[1-9]")
 WINDOWS_S = (0, 4 / 3, 8 / 3)
 STEP_S = 0.02      # apart: what they begin ends apart, too
 SLOW_S = 0.1       # later than this a step may have met what an earlier one's time did
@@ -70,6 +72,7 @@ class _Talk:
                 if since < 0:
                     time.sleep(-since)
                 is_late = is_late or since > SLOW_S
+                self.sides[0].barrier()  # it looks for what is over after a command, not before one
             self._step(at, step)
             if self.failure:
                 break
@@ -79,9 +82,12 @@ class _Talk:
         """Each connection says good-bye, and is read to its end. Who waits goes first."""
         window = self.steps[-1].window if self.steps else 0
         conns = dict.fromkeys(step.conn for step in self.steps)
-        links = self.sides[0].links
-        for conn in sorted(conns, key=lambda conn: conn in links and links[conn].is_answered):
+        for conn in sorted(conns, key=lambda conn: not self._may_wait(conn)):
             yield Step(conn, SHUT, -1, window)
+
+    def _may_wait(self, conn):
+        return MAY_WAIT.search(b"".join(step.what for step in self.steps if step.conn == conn
+                                        and isinstance(step.what, bytes)))
 
     def _step(self, at, step):
         theirs, ours = self.sides
