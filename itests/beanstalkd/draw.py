@@ -125,9 +125,10 @@ class _Draw:
         return conn
 
     def _end(self, conn):
+        was_waiting = self.is_waiting and conn == self.waiter  # and a quit would stand behind that
         self.is_waiting = self.is_waiting and conn != self.waiter
         kind = self.dice.random()
-        if kind < 0.7 or self.is_timed:
+        if kind < 0.7 or self.is_timed or was_waiting:
             return Step(conn, CLOSE, 0)
         return Step(conn, SHUT, -1) if kind < 0.85 else Step(conn, b"quit\r\n", -1)
 

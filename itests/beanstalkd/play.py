@@ -72,7 +72,8 @@ class _Talk:
                 if since < 0:
                     time.sleep(-since)
                 is_late = is_late or since > SLOW_S
-                self.sides[0].barrier()  # it looks for what is over after a command, not before one
+                for side in self.sides:  # beanstalkd looks for what is over after a command, not before
+                    side.barrier()
             self._step(at, step)
             if self.failure:
                 break
@@ -103,7 +104,7 @@ class _Talk:
             self._fail(at, step, "no answer")
             return
         self._compare(at, step)
-        if step.what in (CLOSE, SHUT) and not self.failure:
+        if (step.what in (CLOSE, SHUT) or b"quit" in step.what) and not self.failure:
             _wait_released(self.sides, step)
 
     def _compare(self, at, step):
