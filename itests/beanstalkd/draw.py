@@ -7,9 +7,9 @@ about the whole server.
 
 What is not drawn, because beanstalkd does what nobody wants, or what nobody can rely on:
 
-- It forgets to look at the time of a reserved job when that was touched, and, not always, when the job
-  was given to a connection that had waited: the job stays reserved. So timed sequences either let jobs'
-  times end, or have connections that wait and touch.
+- It forgets to look at the time of a reserved job when that was touched, and at times when the job was
+  given to a connection that had waited, or the machine was busy: the job stays reserved. So no job's time
+  ends in a sequence.
 - It finds no end of a line that has a CR in it, nor of one of 225 bytes, and takes the next line for a
   part of it. dueq does.
 - A tube vanishes when nobody refers to it and it has no job, and its pause with it. dueq's pause is the
@@ -73,7 +73,6 @@ class _Draw:
         self.pauses = self.dice.random() < 0.3
         self.is_queried = self.dice.random() < 0.3  # about the state of jobs and tubes, often
         self.puts = Counter()  # that may have been taken, by connection
-        self.times_end = is_timed and self.dice.random() < 0.5
         # The one that may wait for a job; None: nobody.
         self.waiter = self.dice.choice((None, *self.conns))
         if self.waiter:
@@ -157,7 +156,7 @@ class _Draw:
         if self.dice.random() < self.odd * 0.3:
             return self.dice.choice(LINES) + b"\r\n", -1
         names = COMMANDS if self.is_timed else ALONE_COMMANDS
-        left_out = ("reserve",) * (conn != self.waiter) + ("reserve", "touch") * self.times_end + ("pause-tube",) * (
+        left_out = ("reserve",) * (conn != self.waiter) + ("pause-tube",) * (
             not self.pauses and not self.is_timed)
         if left_out:
             names = {name: weight for name, weight in names.items() if name not in left_out}
@@ -221,7 +220,7 @@ class _Draw:
 
     def _ttr(self):
         if self.is_timed:
-            return b"%d" % self.dice.choice((0, 1, 1, 2, 2, 100) if self.times_end else (100, 1000))
+            return b"%d" % self.dice.choice((100, 1000))
         return self._odd_or(b"%d" % self.dice.choice((100, 100, 100, 100, 100, 60, 1, 0, 604800)))
 
     def _odd_or(self, usual):
@@ -249,7 +248,7 @@ class _Draw:
     _stats = _list_tubes = _list_tube_used = _list_tubes_watched = _nothing
 
     def _reserve_with_timeout(self, conn):
-        if conn != self.waiter or self.times_end or self.dice.random() < 0.8:
+        if conn != self.waiter or self.dice.random() < 0.8:
             return [self.dice.choice(NO_TIME) if self.dice.random() < self.odd else b"0"]
         self.is_waiting = True
         return [self._odd_or(b"%d" % self.dice.choice(SECONDS if self.is_timed else NEVER))]

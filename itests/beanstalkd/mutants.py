@@ -36,9 +36,6 @@ LINES = {  # a pattern of a page's line: what stands there instead
     "no version": (rb'version: "[\d.]+"', lambda: b"version: "),
     "a page of its own": (rb"pause: (\d+)", lambda n: b"paused: %d" % n),
 }
-TIMED_LINES = {  # what only those see in which time passes
-    "a timeout uncounted": (rb"timeouts: ([1-9]\d*)", lambda n: b"timeouts: %d" % (n - 1)),
-}
 
 
 def _text(said, told):
@@ -103,7 +100,3 @@ def lies():
             "a job less is kicked": _one_kick_less, "one tube more is watched": _watches_one_more,
             "the last tube is not listed": _one_tube_less, "another body": _another_body,
             "the job before": _another_job(), "an answer twice": _says_it_twice}
-
-
-def timed_lies():
-    return {name: _line(*line) for name, line in TIMED_LINES.items()}

@@ -3,16 +3,12 @@
 import pytest
 
 from beanstalkd import runs
-from beanstalkd.mutants import lies, timed_lies
+from beanstalkd.mutants import lies
 from beanstalkd.servers import itself
 from beanstalkd.steps import as_text, from_text
 
 SEQUENCES, TIMED = 300, 24
 FIND_WITHIN = 2000
-TIMED_OUT = r"""
-0 a 2 b'put 0 0 1 1\r\nx\r\nreserve\r\n'
-1 b 1 b'stats-job @a0@\r\n'
-"""
 
 
 @pytest.fixture(scope="module", name="ports")
@@ -36,12 +32,6 @@ def test_beanstalkd_is_like_itself_while_time_passes(ports):
 def test_a_planted_difference_is_found(ports, name):
     tally = runs.run(ports, range(FIND_WITHIN), lies()[name])
     assert tally.failures, f"not seen in {tally}"
-
-
-@pytest.mark.parametrize("name", timed_lies())
-def test_a_planted_difference_is_found_when_time_has_passed(ports, name):
-    assert not runs.play_once(ports, from_text(TIMED_OUT), True)[0].failure
-    assert runs.play_once(ports, from_text(TIMED_OUT), True, timed_lies()[name])[0].failure
 
 
 def test_a_failure_is_made_short_and_can_be_repeated(ports):
