@@ -75,7 +75,7 @@ static void say(struct beanstalkd_client *client, const char *word)
 
 static struct request *request_new(struct beanstalkd_client *client,
                                    const struct beanstalkd_command *command, struct bytes body,
-                                   struct identity *who)
+                                   struct identity *who, bool is_ports)
 {
     struct request *r = must(calloc(1, sizeof(*r) + command->tube.len + body.len));
     char *room = r->text;
@@ -86,6 +86,7 @@ static struct request *request_new(struct beanstalkd_client *client,
     r->command.tube = text_put(&room, command->tube);
     r->body = text_put(&room, body);
     r->who = identity_use(who);
+    r->is_ports = is_ports;
     return r;
 }
 
@@ -257,11 +258,9 @@ static void run(struct beanstalkd_client *client, const struct beanstalkd_comman
         return;
     }
     stats->tokenless += is_ports;
-    r = request_new(client, command, body, who);
-    r->is_ports = is_ports;
-    r->bytes = bytes;
+    r = client->request = request_new(client, command, body, who, is_ports);
+    client->request->bytes = bytes;
     port_turn_charge(&client->turn, who, bytes);
-    client->request = r;
     stats->refused += status != STATUS_OK;
     if (status != STATUS_OK)
         command_fail(r, status);
