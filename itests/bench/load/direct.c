@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "itests/bench/load/die.h"
@@ -41,6 +42,7 @@ static void send_push(struct lane *lane)
 static void send_pop(struct lane *lane)
 {
     lane->op.verb = OP_POP;
+    memset(&lane->op.in, 0, sizeof(lane->op.in));
     lane->op.in.pop.count = 1;
     lane->op.in.pop.id_only = run.o->owners;
     redis_append(&lane->op);
@@ -57,6 +59,7 @@ static void send_ack(struct lane *lane)
     memcpy(lane->id, job->id.at, job->id.len);
     lane->op.id = bytes_of(lane->id, job->id.len);
     lane->op.verb = OP_ACK;
+    memset(&lane->op.in, 0, sizeof(lane->op.in));
     lane->op.in.lease.stamp = stamp;
     redis_append(&lane->op);
 }

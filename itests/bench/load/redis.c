@@ -80,6 +80,7 @@ void redis_fill_in_push(struct op *op, struct bytes id)
 {
     op->verb = OP_PUSH;
     op->id = id;
+    memset(&op->in, 0, sizeof(op->in));
     op->in.push.body = supply_body();
     op->in.push.delay_ms = redis.o->delay_s * 1000;
     op->in.push.at_ms = redis.o->at_ms;
