@@ -115,16 +115,23 @@ static void shows_the_errors_that_have_happened(void **state)
 /* ---- jobs ---- */
 
 static const struct topic_count top[] = {
-    {.topic = BYTES("orders"), .stats = {100, 20, 3, 1, 90500, 12000}},
-    {.topic = BYTES("a\"b\\c\n\xc3\xa9"), .stats = {50, 0, 0, 0, -1, 0}},
-    {.topic = BYTES("mails"), .stats = {0, 4, 0, 0, -1, -1}},
+    {.topic = BYTES("orders"),
+     .stats = {.delayed = 100,
+               .ready = 20,
+               .reserved = 3,
+               .dead = 1,
+               .oldest_ready_ms = 90500,
+               .next_due_ms = 12000}},
+    {.topic = BYTES("a\"b\\c\n\xc3\xa9"), .stats = {.delayed = 50, .oldest_ready_ms = -1}},
+    {.topic = BYTES("mails"), .stats = {.ready = 4, .oldest_ready_ms = -1, .next_due_ms = -1}},
 };
 
 static void take_census(struct page *page, unsigned topics_max)
 {
     page->census = (struct census){
         .age_ms = 1500,
-        .total = {200, 30, 5, 2, 90500, 0},
+        .total =
+            {.delayed = 200, .ready = 30, .reserved = 5, .dead = 2, .oldest_ready_ms = 90500},
         .topics = 12,
         .looked_at = 10,
         .top = top,
