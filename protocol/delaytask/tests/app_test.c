@@ -90,29 +90,10 @@ static void errors_of_the_store_are_told_apart(void **state)
                         "{\"dm_error\":504,\"error_msg\":\"unknown: ");
 }
 
-static struct access *act_as(struct fixture *f, const char *line)
-{
-    struct access *known = access_new();
-    struct buf why = BUF_INIT;
-
-    assert_int_equal(access_take(known, bytes_of_text(line), &why), STATUS_OK);
-    f->options.access = known;
-    f->options.as = "shop";
-    http_reload(http_port(f->http), &f->options);
-    return known;
-}
-
-static void act_as_anybody(struct fixture *f, struct access *known)
-{
-    f->options.access = NULL;
-    http_reload(http_port(f->http), &f->options);
-    access_free(known);
-}
-
 static void topics_are_those_of_the_ports_identity(void **state)
 {
     struct fixture *f = *state;
-    struct access *known = act_as(f, "shop produce topics=t\n");
+    struct access *known = fixture_let_in(f, "shop produce topics=t\n");
 
     add(f, "c", 0);
     assert_reply_starts(
@@ -120,7 +101,7 @@ static void topics_are_those_of_the_ports_identity(void **state)
         "{\"dm_error\":403,\"error_msg\":\"forbidden: shop is not for this topic\"}");
     assert_reply_starts(call(f, "POST", PULL, "{\"topic\":\"t\"}"), 200,
                         "{\"dm_error\":403,\"error_msg\":\"forbidden: ");
-    act_as_anybody(f, known);
+    fixture_shut_out(f, known);
 }
 
 /* "s,t" begins as the topics of the identity do. */
@@ -130,10 +111,10 @@ static void a_list_of_topics_is_none(void **state)
     struct access *known;
 
     add(f, "c", -10);
-    known = act_as(f, "shop consume topics=s*\n");
+    known = fixture_let_in(f, "shop consume topics=s*\n");
     assert_reply_starts(call(f, "POST", PULL, "{\"topic\":\"s,t\"}"), 200,
                         "{\"dm_error\":400,\"error_msg\":\"bad_topic: ");
-    act_as_anybody(f, known);
+    fixture_shut_out(f, known);
     assert_reply_starts(call(f, "POST", PULL, "{\"topic\":\"t\"}"), 200, "{\"dm_error\":0,");
 }
 

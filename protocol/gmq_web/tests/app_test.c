@@ -316,32 +316,13 @@ static void the_monitor_refuses_with_400_and_500(void **state)
 
 /* ---- who may ---- */
 
-static struct access *let_in(struct fixture *f, const char *line)
-{
-    struct access *known = access_new();
-    struct buf why = BUF_INIT;
-
-    assert_int_equal(access_take(known, bytes_of_text(line), &why), STATUS_OK);
-    f->options.access = known;
-    f->options.as = "shop";
-    http_reload(http_port(f->http), &f->options);
-    return known;
-}
-
-static void shut_out(struct fixture *f, struct access *known)
-{
-    f->options.access = NULL;
-    http_reload(http_port(f->http), &f->options);
-    access_free(known);
-}
-
 static void an_identity_has_its_topics_and_no_others(void **state)
 {
     struct fixture *f = *state;
     struct access *known;
 
     fill(f);
-    known = let_in(f, "shop all topics=t\n");
+    known = fixture_let_in(f, "shop all topics=t\n");
     assert_refused(push(f, "{\"id\":\"1\",\"topic\":\"t2\"}"), 403,
                    "shop is not for this topic");
     assert_refused(call(f, "GET", "/pop?topic=t,t2", NULL), 403, "shop is not for this topic");
@@ -349,10 +330,10 @@ static void an_identity_has_its_topics_and_no_others(void **state)
                    "shop is not for this topic");
     assert_reply(call(f, "GET", "/getReadyQueueStat", NULL), 200, EMPTY);
     assert_has(call(f, "GET", "/getTTRBucketStat", NULL), "gmq:ttrbucket:t\"");
-    shut_out(f, known);
-    known = let_in(f, "shop all topics=t2\n");
+    fixture_shut_out(f, known);
+    known = fixture_let_in(f, "shop all topics=t2\n");
     assert_refused(call(f, "GET", "/ack?jobId=xxx_1", NULL), 200, "not_found: no such job");
-    shut_out(f, known);
+    fixture_shut_out(f, known);
 }
 
 static void each_path_takes_its_role(void **state)
@@ -374,9 +355,9 @@ static void each_path_takes_its_role(void **state)
         char line[64];
 
         snprintf(line, sizeof(line), "shop %s\n", rows[i].roles);
-        known = let_in(*state, line);
+        known = fixture_let_in(*state, line);
         assert_code(call(*state, rows[i].method, rows[i].path, NULL), 403);
-        shut_out(*state, known);
+        fixture_shut_out(*state, known);
     }
 }
 

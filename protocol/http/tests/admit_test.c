@@ -15,17 +15,6 @@
 
 static struct access *known;
 
-static void add(struct buf *text, const char *line, const char *token)
-{
-    unsigned char hash[TOKEN_HASH_BYTES];
-
-    access_hash(bytes_of_text(token), hash);
-    buf_printf(text, "%s token=", line);
-    for (unsigned i = 0; i < sizeof(hash); i++)
-        buf_printf(text, "%02x", hash[i]);
-    buf_add_char(text, '\n');
-}
-
 static int set_up(void **state)
 {
     struct buf text = BUF_INIT, why = BUF_INIT;
@@ -34,11 +23,11 @@ static int set_up(void **state)
     if (fixture_up(state))
         return -1;
     f = *state;
-    add(&text, "shop produce,consume topics=orders,mail/*", "shop-token");
-    add(&text, "eye inspect topics=orders,mail/*", "eye-token");
-    add(&text, "ops operate,inspect", "ops-token");
-    add(&text, "full all", "full-token");
-    add(&text, "past all until=2001-01-01T00:00:00Z", "past-token");
+    add_identity(&text, "shop produce,consume topics=orders,mail/*", "shop-token");
+    add_identity(&text, "eye inspect topics=orders,mail/*", "eye-token");
+    add_identity(&text, "ops operate,inspect", "ops-token");
+    add_identity(&text, "full all", "full-token");
+    add_identity(&text, "past all until=2001-01-01T00:00:00Z", "past-token");
     buf_add_text(&text, "guest inspect\n");
     known = access_new();
     assert_int_equal(access_take(known, buf_bytes(&text), &why), STATUS_OK);

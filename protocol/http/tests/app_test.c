@@ -143,24 +143,13 @@ static void where_reads_change_something_a_head_does_nothing(void **state)
     assert_starts(ask_with(*state, "HEAD /alive", ""), "HTTP/1.1 200 ");
 }
 
-static void add(struct buf *text, const char *line, const char *token)
-{
-    unsigned char hash[TOKEN_HASH_BYTES];
-
-    access_hash(bytes_of_text(token), hash);
-    buf_printf(text, "%s token=", line);
-    for (unsigned i = 0; i < sizeof(hash); i++)
-        buf_printf(text, "%02x", hash[i]);
-    buf_add_char(text, '\n');
-}
-
 static void a_token_may_stand_elsewhere_and_is_for_topics_with_their_namespace(void **state)
 {
     struct fixture *f = *state;
     struct buf text = BUF_INIT, why = BUF_INIT;
     struct access *known = access_new();
 
-    add(&text, "shop consume topics=n:*", "shop-token");
+    add_identity(&text, "shop consume topics=n:*", "shop-token");
     assert_int_equal(access_take(known, buf_bytes(&text), &why), STATUS_OK);
     buf_fini(&text);
     f->options.access = known;

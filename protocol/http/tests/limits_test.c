@@ -302,23 +302,12 @@ static void those_who_rest_together_go_on_one_after_the_other(void **state)
 
 static struct access *known;
 
-static void add(struct buf *text, const char *line, const char *token)
-{
-    unsigned char hash[TOKEN_HASH_BYTES];
-
-    access_hash(bytes_of_text(token), hash);
-    buf_printf(text, "%s token=", line);
-    for (unsigned i = 0; i < sizeof(hash); i++)
-        buf_printf(text, "%02x", hash[i]);
-    buf_add_char(text, '\n');
-}
-
 static void know(const char *shop)
 {
     struct buf text = BUF_INIT, why = BUF_INIT;
 
-    add(&text, shop, "shop");
-    add(&text, "mill all", "mill");
+    add_identity(&text, shop, "shop");
+    add_identity(&text, "mill all", "mill");
     assert_int_equal(access_take(known, buf_bytes(&text), &why), STATUS_OK);
     buf_fini(&text);
     buf_fini(&why);

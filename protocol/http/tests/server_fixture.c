@@ -317,3 +317,35 @@ void assert_has(const char *text, const char *part)
     if (!strstr(text, part))
         fail_msg("'%s' has no '%s'", text, part);
 }
+
+/* ---- identities ---- */
+
+struct access *fixture_let_in(struct fixture *f, const char *line)
+{
+    struct access *known = access_new();
+    struct buf why = BUF_INIT;
+
+    assert_int_equal(access_take(known, bytes_of_text(line), &why), STATUS_OK);
+    f->options.access = known;
+    f->options.as = "shop";
+    http_reload(http_port(f->http), &f->options);
+    return known;
+}
+
+void fixture_shut_out(struct fixture *f, struct access *known)
+{
+    f->options.access = NULL;
+    http_reload(http_port(f->http), &f->options);
+    access_free(known);
+}
+
+void add_identity(struct buf *text, const char *line, const char *token)
+{
+    unsigned char hash[TOKEN_HASH_BYTES];
+
+    access_hash(bytes_of_text(token), hash);
+    buf_printf(text, "%s token=", line);
+    for (unsigned i = 0; i < sizeof(hash); i++)
+        buf_printf(text, "%02x", hash[i]);
+    buf_add_char(text, '\n');
+}

@@ -69,6 +69,15 @@ const char *receive_all(struct client *c);
 /* A connection of its own, and all that comes on it. */
 const char *ask(struct fixture *f, const char *text);
 
+/* ---- identities ---- */
+
+/* The port's clients act as "shop" of this line, until fixture_shut_out(). */
+struct access *fixture_let_in(struct fixture *f, const char *line);
+void fixture_shut_out(struct fixture *f, struct access *known);
+
+/* Adds the line of an identity, with this token. */
+void add_identity(struct buf *text, const char *line, const char *token);
+
 /* ---- requests with bodies, and the bodies of replies ---- */
 
 /* A request on a connection that goes on. `body` may be NULL. */

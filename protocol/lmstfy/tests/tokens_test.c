@@ -12,17 +12,6 @@
 #define NO_POOL  "{\"error\":\"pool not found\"}"
 #define NONE     "{\"msg\":\"no job available\"}"
 
-static void add(struct buf *text, const char *line, const char *token)
-{
-    unsigned char hash[TOKEN_HASH_BYTES];
-
-    access_hash(bytes_of_text(token), hash);
-    buf_printf(text, "%s token=", line);
-    for (unsigned i = 0; i < sizeof(hash); i++)
-        buf_printf(text, "%02x", hash[i]);
-    buf_add_char(text, '\n');
-}
-
 static int set_up(void **state)
 {
     struct buf text = BUF_INIT, why = BUF_INIT;
@@ -31,11 +20,11 @@ static int set_up(void **state)
     if (lmstfy_up(state))
         return -1;
     f = *state;
-    add(&text, "all produce,consume,inspect,operate topics=ns/*", "all-token");
-    add(&text, "in produce topics=ns/*", "in-token");
-    add(&text, "out consume topics=ns/*", "out-token");
-    add(&text, "eye inspect topics=ns/*", "eye-token");
-    add(&text, "few consume,produce topics=ns/* rate=1", "few-token");
+    add_identity(&text, "all produce,consume,inspect,operate topics=ns/*", "all-token");
+    add_identity(&text, "in produce topics=ns/*", "in-token");
+    add_identity(&text, "out consume topics=ns/*", "out-token");
+    add_identity(&text, "eye inspect topics=ns/*", "eye-token");
+    add_identity(&text, "few consume,produce topics=ns/* rate=1", "few-token");
     assert_int_equal(access_take(f->access, buf_bytes(&text), &why), STATUS_OK);
     buf_fini(&text);
     f->options.access = f->access;
@@ -185,7 +174,7 @@ static void a_token_that_is_revoked_meanwhile_deletes_nothing(void **state)
     memory_store_hold(f->ms);
     say(&c, line);
     AWAIT(f, queue_stats(f->queue)->in_flight > 0);
-    add(&left, "in produce topics=ns/*", "in-token");
+    add_identity(&left, "in produce topics=ns/*", "in-token");
     assert_int_equal(access_take(f->access, buf_bytes(&left), &why), STATUS_OK);
     buf_fini(&left);
     memory_store_unhold(f->ms);

@@ -588,25 +588,6 @@ static void clear_all_ends_with_its_client(void **state)
 
 /* ---- who may ---- */
 
-static struct access *let_in(struct fixture *f, const char *line)
-{
-    struct access *known = access_new();
-    struct buf why = BUF_INIT;
-
-    assert_int_equal(access_take(known, bytes_of_text(line), &why), STATUS_OK);
-    f->options.access = known;
-    f->options.as = "shop";
-    http_reload(http_port(f->http), &f->options);
-    return known;
-}
-
-static void shut_out(struct fixture *f, struct access *known)
-{
-    f->options.access = NULL;
-    http_reload(http_port(f->http), &f->options);
-    access_free(known);
-}
-
 static void an_identity_has_its_topics_and_no_others(void **state)
 {
     struct fixture *f = *state;
@@ -616,14 +597,14 @@ static void an_identity_has_its_topics_and_no_others(void **state)
     pushed(f, "{\"topic\":\"a\",\"id\":\"1\"}", "1");
     pushed(f, "{\"topic\":\"a\",\"id\":\"2\"}", "2");
     assert_has(get(f, "/get/topic?topic=a"), "\"id\":\"1\"");
-    known = let_in(f, "shop all topics=b\n");
+    known = fixture_let_in(f, "shop all topics=b\n");
     assert_refused(push(f, "{\"topic\":\"a\"}"), 403, "shop is not for this topic");
     assert_refused(get(f, "/get/topic?topic=b,a"), 403, "shop is not for this topic");
     assert_ok(get(f, "/delete?jobId=1"), "null");
     assert_refused(get(f, "/finish?jobId=1"), 200, "Job不存在!");
     pushed(f, "{\"topic\":\"b\",\"id\":\"2\"}", "2");
     assert_has(clear_all(f), " ms，删除 1 行数据\"");
-    shut_out(f, known);
+    fixture_shut_out(f, known);
     assert_int_equal(state_of(f, "a", "1", NULL), JOB_RESERVED);
     assert_int_equal(state_of(f, "a", "2", NULL), JOB_READY);
 }
@@ -648,10 +629,10 @@ static void each_path_takes_its_role(void **state)
         char line[64];
 
         snprintf(line, sizeof(line), "shop %s\n", rows[i].roles);
-        known = let_in(*state, line);
+        known = fixture_let_in(*state, line);
         assert_code(call(*state, rows[i].method, rows[i].path, NULL), 403);
         assert_code(get(*state, "/health"), 200);
-        shut_out(*state, known);
+        fixture_shut_out(*state, known);
     }
 }
 
