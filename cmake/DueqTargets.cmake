@@ -80,6 +80,7 @@ function(dueq_test_over_tls name)
 endfunction()
 
 set(DUEQ_FUZZ_SECONDS 10 CACHE STRING "How long ctest runs each fuzzer")
+set(DUEQ_FUZZ_SEED 0 CACHE STRING "Where each fuzzer begins; 0 is elsewhere each time")
 add_custom_target(fuzzers)
 
 function(dueq_fuzzer name)
@@ -105,6 +106,7 @@ function(dueq_fuzzer name)
         endif()
     endforeach()
     add_test(NAME ${name} COMMAND ${name} -max_total_time=${DUEQ_FUZZ_SECONDS} -timeout=10
-        -print_final_stats=1 -artifact_prefix=${CMAKE_BINARY_DIR}/crash- ${found} ${seeds})
+        -seed=${DUEQ_FUZZ_SEED} -print_final_stats=1 -artifact_prefix=${CMAKE_BINARY_DIR}/crash-
+        ${found} ${seeds})
     set_tests_properties(${name} PROPERTIES LABELS fuzz)
 endfunction()

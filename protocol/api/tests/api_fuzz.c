@@ -134,7 +134,7 @@ static void try_list(struct bytes value, const json_t *jobs, bool has_twins)
             try_push(item, json_array_get(jobs, i), false);
 }
 
-/* As a pop writes it: the same, but for zeros in front of the number. */
+/* As a pop writes it: the same, but for a few zeros in front of the number. */
 static void check_lease(const struct op *op, const json_t *lease)
 {
     struct job job = {.stamp = op->in.lease.stamp};

@@ -209,13 +209,13 @@ bool fuzz_is_good_sweep(json_t *object, enum op_verb verb)
            (!before || is_moment(before));
 }
 
-/* A number, and perhaps a check behind it. */
+/* A number, no longer than JOB_STAMP_MAX is, and perhaps a check behind it. */
 static bool is_lease(const char *text, size_t len)
 {
     size_t digits = strspn(text, "0123456789");
     const char *check = text + digits;
 
-    return digits > 0 && strtoll(text, NULL, 10) <= JOB_STAMP_MAX &&
+    return digits > 0 && digits <= 15 && strtoll(text, NULL, 10) <= JOB_STAMP_MAX &&
            (len == digits || (*check == '-' && len == digits + 17 &&
                               strspn(check + 1, "0123456789abcdef") == 16));
 }
