@@ -218,7 +218,7 @@ static bool is_idle(const struct queue *q)
     return core_is_idle(&q->core) && q->waiters.count == 0 && q->feed.count == 0 &&
            q->censuses.count == 0 && sweeps_are_idle(&q->sweeps) &&
            traces_are_idle(&q->traces) && deliveries_are_idle(&q->deliveries) &&
-           owners_are_idle(&q->owners);
+           ids_are_idle(&q->ids);
 }
 
 void queue_stop(struct queue *q, void (*on_stopped)(void *arg), void *arg)
@@ -388,10 +388,10 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     traces_init(&q->traces, &q->core, &q->history);
     reconciler_init(&q->reconciler, &q->core);
     deliveries_init(&q->deliveries, &q->core, &q->feed, &q->history);
-    owners_init(&q->owners, &q->core);
+    ids_init(&q->ids, &q->core);
     owned_init(&q->owned, &q->core);
     lease_checks_init(&q->lease_checks, &q->core);
-    waiters_init(&q->waiters, &q->core, &q->deliveries, &q->owners);
+    waiters_init(&q->waiters, &q->core, &q->deliveries, &q->ids);
     store->events = (struct store_events){
         .on_ready = on_ready,
         .on_settings = on_settings,
@@ -427,7 +427,7 @@ void queue_free(struct queue *q)
     history_fini(&q->history);
     settings_cache_fini(&q->settings);
     lease_checks_fini(&q->lease_checks);
-    owners_fini(&q->owners);
+    ids_fini(&q->ids);
     owned_fini(&q->owned);
     timer_disarm(q->core.timers, &q->life.stopped);
     core_fini(&q->core);

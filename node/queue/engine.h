@@ -12,10 +12,10 @@
 #include "node/queue/deliveries.h"
 #include "node/queue/feed.h"
 #include "node/queue/history.h"
+#include "node/queue/ids.h"
 #include "node/queue/leadership.h"
 #include "node/queue/lease_checks.h"
 #include "node/queue/owned.h"
-#include "node/queue/owners.h"
 #include "node/queue/reconciler.h"
 #include "node/queue/scanner.h"
 #include "node/queue/settings.h"
@@ -63,7 +63,7 @@ struct queue {
     struct scanner scanner;
     struct hints hints;
     struct deliveries deliveries;
-    struct owners owners;
+    struct ids ids;
     struct owned owned;
     struct lease_checks lease_checks;
     struct waiters waiters;

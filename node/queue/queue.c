@@ -521,21 +521,21 @@ void queue_ask_lease_readers(struct queue *q, enum lease_readers (*read)(void *a
 void queue_ack_by_id(struct queue *q, struct id_ack *ack)
 {
     if (engine_is_over(q))
-        owners_refuse(&q->owners, ack, STATUS_SHUTTING_DOWN);
+        ids_refuse(&q->ids, ack, STATUS_SHUTTING_DOWN);
     else if (!job_id_is_valid(ack->id))
-        owners_refuse(&q->owners, ack, STATUS_BAD_ID);
+        ids_refuse(&q->ids, ack, STATUS_BAD_ID);
     else
-        owners_ack(&q->owners, ack);
+        ids_ack(&q->ids, ack);
 }
 
 void queue_find(struct queue *q, struct id_find *find)
 {
     if (engine_is_over(q))
-        owners_refuse_find(&q->owners, find, STATUS_SHUTTING_DOWN);
+        ids_refuse_find(&q->ids, find, STATUS_SHUTTING_DOWN);
     else if (!job_id_is_valid(find->id))
-        owners_refuse_find(&q->owners, find, STATUS_BAD_ID);
+        ids_refuse_find(&q->ids, find, STATUS_BAD_ID);
     else
-        owners_find(&q->owners, find);
+        ids_find(&q->ids, find);
 }
 
 void queue_sweep(struct queue *q, struct sweep *sweep)

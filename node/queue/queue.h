@@ -15,7 +15,7 @@
  * - renewals.c: keeps these reserved while their consumer reads: leases sent to the store
  * - scanner.c: one timer a bucket, to find and move what is due
  * - shares.c: this node's topics, in a cluster in which all nodes scan
- * - owners.c: ids alone: the topic of a job, and its holder for acknowledgements that bring no
+ * - ids.c: ids alone: the topic of a job, and its holder for acknowledgements that bring no
  *   lease
  * - owned.c: reservations that end with their owner's process
  * - census.c: all jobs counted, for metrics
@@ -374,8 +374,8 @@ struct id_find {
     enum status status;
     struct bytes topic;
 
-    /* The queue's own, see owners.c. */
-    struct owners *owners;
+    /* The queue's own, see ids.c. */
+    struct ids *ids;
     struct id_search *search;
     struct list link;
 };
@@ -400,8 +400,8 @@ struct id_ack {
      * and the job is, or will be, handed out again; or why it was refused. */
     enum status status;
 
-    /* The queue's own, see owners.c. */
-    struct owners *owners;
+    /* The queue's own, see ids.c. */
+    struct ids *ids;
     struct op op;
     struct id_find find;
     bool is_of_node; /* the lease on its way is another holder's, of this node */

@@ -270,9 +270,9 @@ static void on_retry(struct timer *timer)
 }
 
 void waiters_init(struct waiters *w, struct core *core, struct deliveries *deliveries,
-                  struct owners *owners)
+                  struct ids *ids)
 {
-    *w = (struct waiters){.core = core, .deliveries = deliveries, .owners = owners};
+    *w = (struct waiters){.core = core, .deliveries = deliveries, .ids = ids};
     w->by_bucket = must(calloc(core->store->buckets, sizeof(*w->by_bucket)));
     for (unsigned i = 0; i < core->store->buckets; i++)
         list_init(&w->by_bucket[i].topics);

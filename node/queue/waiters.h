@@ -93,14 +93,14 @@ void places_leave(struct places *ps, struct pop *pop);
 
 struct core;
 struct deliveries;
-struct owners;
+struct ids;
 struct pop;
 struct topic;
 
 struct waiters {
     struct core *core;
     struct deliveries *deliveries;
-    struct owners *owners;
+    struct ids *ids;
     struct topic *topics; /* hash by name */
     struct {
         struct list topics;
@@ -116,7 +116,7 @@ struct waiters {
 };
 
 void waiters_init(struct waiters *w, struct core *core, struct deliveries *deliveries,
-                  struct owners *owners);
+                  struct ids *ids);
 void waiters_fini(struct waiters *w);
 
 /* Takes a checked pop in, or refuses it with TOO_MANY_POPS. */

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "node/queue/core.h"
 #include "node/queue/deliveries.h"
-#include "node/queue/owners.h"
+#include "node/queue/ids.h"
 
 #define RETRY_MS    1000 /* after a pop that failed */
 #define GRACE_MS    100
@@ -160,7 +160,7 @@ void consumer_finish(struct pop *pop, struct bytes topic, const struct op *op,
     pop->now_ms = op->now_ms;
     pop->delivery = delivery_new(w->deliveries, op, jobs, count, pop);
     if (pop->id_only)
-        owners_add(w->owners, pop, topic, jobs, count);
+        ids_add(w->ids, pop, topic, jobs, count);
     consumer_leave(pop);
     call_back(w, pop, STATUS_OK);
 }

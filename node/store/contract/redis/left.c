@@ -87,7 +87,7 @@ static void no_lease_stays_of_jobs_that_are_released_together(void **state)
     assert_int_equal(found.count, 0);
 }
 
-/* One that had a large body, and an owner when its last try ended. */
+/* One that had a large body, and an entry in o. */
 static void let_die(const char *id)
 {
     struct op op = large_op(id);

@@ -62,7 +62,7 @@ void contract_refused_unheard_together(const struct op *ops, unsigned count); /*
 /* A limit of bytes that no test reaches; with it a body counts in w. */
 #define CONTRACT_BYTES_MAX (INT64_C(1) << 40)
 
-/* TOPIC's first ready job, with its owner remembered. */
+/* TOPIC's first ready job, popped to be acknowledged by its id alone: with an entry in o. */
 struct job contract_pop_indexed(void);
 
 struct op contract_push_sized(const char *id, size_t body_bytes, int64_t delay_ms,

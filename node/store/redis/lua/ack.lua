@@ -3,7 +3,7 @@
 -- KEYS   j p v o, then z where the reservation was noted, and by rule the bucket's t and the topic's e: the name of j with their letters
 -- ARGV   topic, id, stamp (6 bytes)
 -- answer code, 0, wait
--- USES   check_lease owns
+-- USES   check_lease is_indexed
 --
 -- A lease holds until its job is moved, so the script needs no clock, which would be a tenth of
 -- its time.

@@ -3,7 +3,7 @@
 -- KEYS   j p v o, perhaps z, and by rule as ack
 -- ARGV   topic, then for each job: id, stamp (6 bytes)
 -- answer OK, 0, wait, then for each job: code
--- USES   check_lease owns
+-- USES   check_lease is_indexed
 --
 -- For each job it does what ack does for one, in their order, but it writes each key once.
 
@@ -12,7 +12,7 @@ local topic = ARGV[1]
 
 -- HERE leases
 
-local answer, gone, bodies, owners, was_confirmed = {OK, 0, -1}, {}, {}, {}, false
+local answer, gone, bodies, indexed, was_confirmed = {OK, 0, -1}, {}, {}, {}, false
 local seen, e, expiring, counted = {}, nil, {}, 0
 for i = 1, #ids do
     local id, value = ids[i], values[i]
@@ -36,8 +36,8 @@ for i = 1, #ids do
             end
             expiring[#expiring + 1] = id
         end
-        if owns(o, value, id, topic) then
-            owners[#owners + 1] = id
+        if is_indexed(o, value, id, topic) then
+            indexed[#indexed + 1] = id
         end
         -- HERE counted
     end
@@ -68,8 +68,8 @@ call('ZREM', v, unpack(gone))
 if e then
     call('ZREM', e, unpack(expiring))
 end
-if #owners > 0 then
-    call('HDEL', o, unpack(owners))
+if #indexed > 0 then
+    call('HDEL', o, unpack(indexed))
 end
 call('HDEL', j, unpack(gone))
 if #bodies > 0 then

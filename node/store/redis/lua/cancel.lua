@@ -3,7 +3,7 @@
 -- KEYS   j p d v x o r t a q, and by rule the topic's e
 -- ARGV   topic, id, the states from which this is done, as the sum of their 2^state; 0: any
 -- answer code, now, wait (always -1)
--- USES   now owns rank_of expires beside place_of
+-- USES   now is_indexed rank_of expires beside place_of
 --
 -- The entry of a ready job stays in r as a tombstone: searching the list would take long. With
 -- the topic's last job all of r is tombstones, and the topic goes. (A job that a place still

@@ -4,7 +4,7 @@
 -- ARGV   topic, then for each lease: id, stamp (6 bytes) and perhaps, packed as '>BI4', 1: it has
 --        a TTR of its own, that TTR in ms, and behind it the name of the holder ('': not known)
 -- answer code, now, wait, number of leases that were not valid any more
--- USES   now check_lease owns event delivered_to
+-- USES   now check_lease is_indexed event delivered_to
 --
 -- With TTR 0 a job is done with its delivery, also where its consumer touched it before the end
 -- of the reply. Any other reservation that is confirmed already stays as it is: the script may
@@ -17,7 +17,7 @@ local topic = ARGV[1]
 -- HERE leases
 
 local stale, soonest, was_touched = 0, math.huge, false
-local kept, deadlines, gone, bodies, owners = {}, {}, {}, {}, {}
+local kept, deadlines, gone, bodies, indexed = {}, {}, {}, {}, {}
 local counted, over = 0, {} -- `over`: stamps
 local e, expiring -- only where a job that is done would have expired
 
@@ -49,8 +49,8 @@ for i = 1, #ids do
                 expiring = expiring or {}
                 expiring[#expiring + 1] = id
             end
-            if owns(o, value, id, topic) then
-                owners[#owners + 1] = id
+            if is_indexed(o, value, id, topic) then
+                indexed[#indexed + 1] = id
             end
             -- HERE counted
         elseif byte(value) % 64 < 32 then
@@ -72,8 +72,8 @@ end
 
 call('ZREM', v, '') -- even if Redis is full
 local wait = soonest < math.huge and event(t, topic, soonest) or -1
-if #owners > 0 then
-    call('HDEL', o, unpack(owners))
+if #indexed > 0 then
+    call('HDEL', o, unpack(indexed))
 end
 if #gone > 0 then
     if e then

@@ -3,7 +3,7 @@
 -- KEYS   j p d r q v x o t a, and by rule the topic's e: the name of j with that letter
 -- ARGV   topic, state, of the dead: died at or after, died before (0: any time), limit
 -- answer code, now, wait (always -1), how many, 1: there are more
--- USES   now misplaced expires owns beside names_ready merged
+-- USES   now misplaced expires is_indexed beside names_ready merged
 --
 -- Ready jobs go in the order of their service, with the tombstones up to the next job that is left:
 -- of r LOOK_MAX entries are looked at, so a call may find none and yet say that there are more.
@@ -118,7 +118,7 @@ for i = 1, #ids do
     if state ~= DEAD and expires(value) > 0 then
         expiring[#expiring + 1] = id
     end
-    if owns(o, value, id, topic) then
+    if is_indexed(o, value, id, topic) then
         owned[#owned + 1] = id
     end
     -- HERE counted

@@ -168,7 +168,7 @@ end
 local leftovers, clearing
 if old then
     leftovers = {}
-    -- HERE rank_of expires beside place_of owns
+    -- HERE rank_of expires beside place_of is_indexed
     local o = sub(beside(j, topic, 'o'), 1, -#topic - 2)
     local place, member = place_of(j, topic, id, old)
     if place and not (place == d and at > now) then
@@ -183,7 +183,7 @@ if old then
         call('ZCARD', watched)
         leftovers[#leftovers + 1] = {'ZREM', watched, id}
     end
-    if not index and owns(o, old, id, topic) then
+    if not index and is_indexed(o, old, id, topic) then
         leftovers[#leftovers + 1] = {'HDEL', o, id}
     end
     if byte(old) % 16 >= 8 and not is_big then

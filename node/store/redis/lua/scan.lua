@@ -78,7 +78,7 @@ end
 local made
 local function rare()
     if not made then
-        -- HERE due_at expires used_up rest rank_of raised behind_rules misplaced owns history setting
+        -- HERE due_at expires used_up rest rank_of raised behind_rules misplaced is_indexed history setting
         -- HERE rules_are_ours settings_are_ours plan plan_deaths carry_more
         made = {misplaced = misplaced, write_history = write_history, settings = plan_settings,
             line = plan_line, expired = plan_expired, without_gone = plan_without_gone,
@@ -412,20 +412,20 @@ local function reserve(plan, pop)
     local ids, values, count = plan.batch.ids, plan.batch.values, #plan.batch.ids
     local number, soon = call('INCRBY', n, count) - count, now + UNCONFIRMED_MS
     local deadline = format('%d', soon)
-    local deadlines, reserved, owners, popped = {}, {}, {}, {OK, now, -1, 0}
+    local deadlines, reserved, indexed, popped = {}, {}, {}, {OK, now, -1, 0}
     for i = 1, count do
         local id, lease = ids[i], pack('>I6', number + i)
         local is_new = pop.remembers and byte(values[i]) % 32 < INDEXED
         local value = moved(values[i], RESERVED + (is_new and INDEXED or 0), lease)
         if pop.remembers then
-            owners[2 * i - 1], owners[2 * i] = id, lease .. plan.topic
+            indexed[2 * i - 1], indexed[2 * i] = id, lease .. plan.topic
         end
         deadlines[2 * i - 1], deadlines[2 * i] = deadline, id
         reserved[2 * i - 1], reserved[2 * i] = id, value
         popped[2 * i + 3], popped[2 * i + 4] = id, value
     end
     if pop.remembers then
-        call('HSET', o, unpack(owners))
+        call('HSET', o, unpack(indexed))
     end
     call('ZADD', plan.v, unpack(deadlines))
     call('HSET', plan.j, unpack(reserved))

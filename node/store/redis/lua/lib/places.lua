@@ -162,23 +162,23 @@ local function recounted(key, j, w, topic)
     return counted ~= tonumber(told) and counted or nil
 end
 
--- PART owns
+-- PART is_indexed
 -- Is the job indexed, and does o name this topic for its id? (Ids are unique within a topic only.)
-local function owns(o, value, id, topic)
+local function is_indexed(o, value, id, topic)
     if byte(value) % 32 >= 16 then
-        local owner = call('HGET', o, id)
-        return owner and sub(owner, 7) == topic
+        local entry = call('HGET', o, id)
+        return entry and sub(entry, 7) == topic
     end
 end
 
 -- PART belongings
 -- What a job has beside its place: a body in p, an entry in o, bytes that count in w. Read before the first write; for
--- forget.   (needs owns)
+-- forget.   (needs is_indexed)
 local is_big = byte(value) % 16 >= 8
 if is_big then
     call('HLEN', p)
 end
-local is_owner = owns(o, value, id, topic)
+local has_entry = is_indexed(o, value, id, topic)
 local counted = 0
 -- HERE counted
 -- HERE counter
@@ -238,7 +238,7 @@ end
 if e then
     call('ZREM', e, id)
 end
-if is_owner then
+if has_entry then
     call('HDEL', o, id)
 end
 call('HDEL', j, id)

@@ -200,7 +200,7 @@ local function pop_jobs(keys, topic, count, id_only, may_bring, room)
     if #ids > 0 then
         local last = #ids == 1 and call('INCR', n) or call('INCRBY', n, #ids)
         local deadline = bury and format('%d', now + UNCONFIRMED_MS) or score
-        local deadlines, reserved, owners = {}, {}, {}
+        local deadlines, reserved, indexed = {}, {}, {}
 
         for i = 1, #ids do
             local id, stamp = ids[i], pack('>I6', last - #ids + i)
@@ -211,7 +211,7 @@ local function pop_jobs(keys, topic, count, id_only, may_bring, room)
             value = char(first) .. sub(value, 2, 13) .. stamp .. sub(value, 20)
 
             if id_only then -- the stamp is for nodes of the version before
-                owners[2 * i - 1], owners[2 * i] = id, stamp .. topic
+                indexed[2 * i - 1], indexed[2 * i] = id, stamp .. topic
             end
             deadlines[2 * i - 1], deadlines[2 * i] = deadline, id
             reserved[2 * i - 1], reserved[2 * i] = id, value
@@ -220,7 +220,7 @@ local function pop_jobs(keys, topic, count, id_only, may_bring, room)
             answer[#answer + 1] = bodies[i]
         end
         if id_only then
-            call('HSET', o, unpack(owners))
+            call('HSET', o, unpack(indexed))
         end
         if z then
             -- HERE note

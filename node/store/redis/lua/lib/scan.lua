@@ -74,7 +74,7 @@ end
 -- PART plan_deaths
 -- The part of a scan's plan that is about the end of jobs: those that expire, those whose tries are
 -- used up, and the dead ones beyond their topic's limits.   (needs plan moved due_at expires used_up
--- rest rank_of raised behind_rules misplaced owns)
+-- rest rank_of raised behind_rules misplaced is_indexed)
 local function plan_death(plan, id, value, reason)
     local more = more_of(plan)
     more.dying[#more.dying + 1] = id
@@ -188,7 +188,7 @@ local function plan_deleted(plan, x, o, count)
         if byte(value) % 16 >= 8 then
             more.bodies[#more.bodies + 1] = id
         end
-        if owns(o, value, id, plan.topic) then
+        if is_indexed(o, value, id, plan.topic) then
             more.owned[#more.owned + 1] = id
         end
         -- HERE counted

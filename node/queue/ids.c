@@ -1,24 +1,24 @@
-#include "node/queue/owners.h"
+#include "node/queue/ids.h"
 
 #include "node/queue/core.h"
 #include "node/queue/hash.h"
 #include "node/queue/queue.h"
 
-#define OWNINGS_MAX 65536
+#define HOLDINGS_MAX 65536
 
 /* One id, with all its deliveries that are remembered. */
-struct owned_id {
+struct known_id {
     UT_hash_handle hh;
-    struct list ownings; /* oldest first */
+    struct list holdings; /* oldest first */
     struct bytes id;
     char text[];
 };
 
 /* One delivery. */
-struct owning {
+struct holding {
     struct list link; /* in its id */
-    struct list age;  /* in owners.oldest */
-    struct owned_id *of;
+    struct list age;  /* in ids.oldest */
+    struct known_id *of;
     uint64_t holder, group;
     int64_t stamp;
     struct bytes topic;
@@ -27,69 +27,69 @@ struct owning {
 
 /* ---- the memory ---- */
 
-static struct owned_id *find_id(struct owners *o, struct bytes id)
+static struct known_id *find_id(struct ids *ids, struct bytes id)
 {
-    struct owned_id *owned;
+    struct known_id *known;
 
-    HASH_FIND(hh, o->by_id, id.at, id.len, owned);
-    return owned;
+    HASH_FIND(hh, ids->by_id, id.at, id.len, known);
+    return known;
 }
 
-static struct owned_id *get_id(struct owners *o, struct bytes id)
+static struct known_id *get_id(struct ids *ids, struct bytes id)
 {
-    struct owned_id *owned = find_id(o, id);
+    struct known_id *known = find_id(ids, id);
 
-    if (owned)
-        return owned;
-    owned = must(malloc(sizeof(*owned) + id.len));
-    memcpy(owned->text, id.at, id.len);
-    owned->id = bytes_of(owned->text, id.len);
-    list_init(&owned->ownings);
-    HASH_ADD_KEYPTR(hh, o->by_id, owned->id.at, owned->id.len, owned);
-    return owned;
+    if (known)
+        return known;
+    known = must(malloc(sizeof(*known) + id.len));
+    memcpy(known->text, id.at, id.len);
+    known->id = bytes_of(known->text, id.len);
+    list_init(&known->holdings);
+    HASH_ADD_KEYPTR(hh, ids->by_id, known->id.at, known->id.len, known);
+    return known;
 }
 
-static void forget(struct owners *o, struct owning *owning)
+static void forget(struct ids *ids, struct holding *holding)
 {
-    struct owned_id *of = owning->of;
+    struct known_id *of = holding->of;
 
-    list_remove(&owning->link);
-    list_remove(&owning->age);
-    free(owning);
-    o->count--;
-    if (list_is_empty(&of->ownings)) {
-        HASH_DEL(o->by_id, of); /* NOLINT(clang-analyzer-core.NullDereference): it is in it */
+    list_remove(&holding->link);
+    list_remove(&holding->age);
+    free(holding);
+    ids->count--;
+    if (list_is_empty(&of->holdings)) {
+        HASH_DEL(ids->by_id, of); /* NOLINT(clang-analyzer-core.NullDereference): it is in it */
         free(of);
     }
 }
 
-static void forget_oldest(struct owners *o)
+static void forget_oldest(struct ids *ids)
 {
-    forget(o, CONTAINER_OF(list_first(&o->oldest), struct owning, age));
+    forget(ids, CONTAINER_OF(list_first(&ids->oldest), struct holding, age));
 }
 
-static void add(struct owners *o, const struct pop *pop, struct bytes topic,
+static void add(struct ids *ids, const struct pop *pop, struct bytes topic,
                 const struct job *job)
 {
-    struct owning *owning = must(malloc(sizeof(*owning) + topic.len));
+    struct holding *holding = must(malloc(sizeof(*holding) + topic.len));
 
-    owning->of = get_id(o, job->id);
-    owning->holder = pop->holder;
-    owning->group = pop->group;
-    owning->stamp = job->stamp;
-    memcpy(owning->text, topic.at, topic.len);
-    owning->topic = bytes_of(owning->text, topic.len);
-    list_append(&owning->of->ownings, &owning->link);
-    list_append(&o->oldest, &owning->age);
-    if (++o->count > OWNINGS_MAX)
-        forget_oldest(o);
+    holding->of = get_id(ids, job->id);
+    holding->holder = pop->holder;
+    holding->group = pop->group;
+    holding->stamp = job->stamp;
+    memcpy(holding->text, topic.at, topic.len);
+    holding->topic = bytes_of(holding->text, topic.len);
+    list_append(&holding->of->holdings, &holding->link);
+    list_append(&ids->oldest, &holding->age);
+    if (++ids->count > HOLDINGS_MAX)
+        forget_oldest(ids);
 }
 
-void owners_add(struct owners *o, const struct pop *pop, struct bytes topic,
-                const struct job *jobs, unsigned count)
+void ids_add(struct ids *ids, const struct pop *pop, struct bytes topic, const struct job *jobs,
+             unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        add(o, pop, topic, &jobs[i]);
+        add(ids, pop, topic, &jobs[i]);
 }
 
 static bool is_for(const struct id_ack *ack, struct bytes topic)
@@ -97,30 +97,30 @@ static bool is_for(const struct id_ack *ack, struct bytes topic)
     return !ack->is_for || ack->is_for(ack, topic);
 }
 
-static bool is_of_group(const struct owning *owning, const struct id_ack *ack)
+static bool is_of_group(const struct holding *holding, const struct id_ack *ack)
 {
-    return ack->group && owning->group == ack->group;
+    return ack->group && holding->group == ack->group;
 }
 
 /* The holder's newest, else its group's, else anybody's newest; NULL when the id is not
  * remembered. */
-static struct owning *recall(struct owners *o, const struct id_ack *ack)
+static struct holding *recall(struct ids *ids, const struct id_ack *ack)
 {
-    struct owned_id *owned = find_id(o, ack->id);
-    struct owning *newest = NULL, *own = NULL, *near = NULL;
+    struct known_id *known = find_id(ids, ack->id);
+    struct holding *newest = NULL, *own = NULL, *near = NULL;
 
-    if (!owned)
+    if (!known)
         return NULL;
-    LIST_EACH (link, &owned->ownings) {
-        struct owning *owning = CONTAINER_OF(link, struct owning, link);
+    LIST_EACH (link, &known->holdings) {
+        struct holding *holding = CONTAINER_OF(link, struct holding, link);
 
-        if (!is_for(ack, owning->topic))
+        if (!is_for(ack, holding->topic))
             continue;
-        newest = owning;
-        if (owning->holder == ack->holder)
-            own = owning;
-        if (is_of_group(owning, ack))
-            near = owning;
+        newest = holding;
+        if (holding->holder == ack->holder)
+            own = holding;
+        if (is_of_group(holding, ack))
+            near = holding;
     }
     if (!own)
         own = near;
@@ -128,17 +128,17 @@ static struct owning *recall(struct owners *o, const struct id_ack *ack)
 }
 
 /* Stamps are unique in a bucket only. */
-static void forget_op(struct owners *o, const struct op *op)
+static void forget_op(struct ids *ids, const struct op *op)
 {
-    struct owned_id *owned = find_id(o, op->id);
+    struct known_id *known = find_id(ids, op->id);
 
-    if (!owned)
+    if (!known)
         return;
-    LIST_EACH (link, &owned->ownings) {
-        struct owning *owning = CONTAINER_OF(link, struct owning, link);
+    LIST_EACH (link, &known->holdings) {
+        struct holding *holding = CONTAINER_OF(link, struct holding, link);
 
-        if (owning->stamp == op->in.lease.stamp && bytes_equal(owning->topic, op->topic)) {
-            forget(o, owning);
+        if (holding->stamp == op->in.lease.stamp && bytes_equal(holding->topic, op->topic)) {
+            forget(ids, holding);
             return;
         }
     }
@@ -231,13 +231,13 @@ static void ask(struct id_search *search, unsigned bucket)
     question->op.bucket = bucket;
     question->op.id = search->find->id;
     search->unanswered++;
-    core_send(search->find->owners->core, &question->op);
+    core_send(search->find->ids->core, &question->op);
 }
 
 /* Ends the search where there is nobody left to ask. */
 static void ask_next_stage(struct id_search *search)
 {
-    const struct core *core = search->find->owners->core;
+    const struct core *core = search->find->ids->core;
 
     while (search->unanswered == 0 && search->stage != ASKS_AWAY) {
         search->stage++;
@@ -251,44 +251,44 @@ static void ask_next_stage(struct id_search *search)
         end_search(search);
 }
 
-void owners_find(struct owners *o, struct id_find *find)
+void ids_find(struct ids *ids, struct id_find *find)
 {
-    unsigned buckets = o->core->store->buckets, bucket = 0;
+    unsigned buckets = ids->core->store->buckets, bucket = 0;
     bool has_bucket = read_bucket(find->id, buckets, &bucket);
     struct id_search *search;
 
     if (find->is_of_store && !has_bucket) {
-        owners_refuse_find(o, find, STATUS_NOT_FOUND);
+        ids_refuse_find(ids, find, STATUS_NOT_FOUND);
         return;
     }
     search = must(calloc(1, sizeof(*search) + buckets * sizeof(*search->questions)));
     search->find = find;
     search->status = STATUS_NOT_FOUND;
     search->stage = find->is_of_store ? ASKS_AWAY : ASKS_ITS_BUCKET;
-    find->owners = o;
+    find->ids = ids;
     find->search = search;
-    if (has_bucket && (find->is_of_store || !core_is_away(o->core, bucket)))
+    if (has_bucket && (find->is_of_store || !core_is_away(ids->core, bucket)))
         ask(search, bucket);
     else
         ask_next_stage(search);
 }
 
-void owners_refuse_find(struct owners *o, struct id_find *find, enum status status)
+void ids_refuse_find(struct ids *ids, struct id_find *find, enum status status)
 {
-    find->owners = o;
+    find->ids = ids;
     find->search = NULL;
     find->status = status;
     find->topic = BYTES("");
-    later_add(&o->told, &find->link);
+    later_add(&ids->told, &find->link);
 }
 
 static void tell_refused(struct later *later, struct list *link)
 {
-    struct owners *o = CONTAINER_OF(later, struct owners, told);
+    struct ids *ids = CONTAINER_OF(later, struct ids, told);
     struct id_find *find = CONTAINER_OF(link, struct id_find, link);
 
     find->on_done(find);
-    core_note_end(o->core);
+    core_note_end(ids->core);
 }
 
 /* ---- acknowledging ---- */
@@ -315,7 +315,7 @@ static void on_acked(struct op *op)
     bool is_over = op->status == STATUS_NOT_OWNER || op->status == STATUS_NOT_RESERVED;
 
     if (op->status == STATUS_OK || op->status == STATUS_NOT_FOUND)
-        forget_op(ack->owners, op);
+        forget_op(ack->ids, op);
     if (is_over && ack->is_of_node)
         find_lease(ack); /* somebody else's old lease: another node may have the new one */
     else
@@ -330,14 +330,14 @@ static void prepare(struct id_ack *ack, enum op_verb verb, void (*on_done)(struc
                           .is_alone = ack->is_alone,
                           .topic = ack->topic,
                           .id = ack->id};
-    ack->op.bucket = core_bucket_of(ack->owners->core, ack->topic);
+    ack->op.bucket = core_bucket_of(ack->ids->core, ack->topic);
 }
 
 static void send_ack(struct id_ack *ack, int64_t stamp)
 {
     prepare(ack, OP_ACK, on_acked);
     ack->op.in.lease.stamp = stamp;
-    core_send(ack->owners->core, &ack->op);
+    core_send(ack->ids->core, &ack->op);
 }
 
 /* A job that nobody has reserved was reserved before, and the time is over. */
@@ -363,7 +363,7 @@ static void on_found(struct id_find *find)
     }
     set_topic(ack, find->topic);
     prepare(ack, OP_OWNER, on_lease);
-    core_send(ack->owners->core, &ack->op);
+    core_send(ack->ids->core, &ack->op);
 }
 
 static bool is_for_ack(const struct id_find *find, struct bytes topic)
@@ -375,21 +375,21 @@ static void find_lease(struct id_ack *ack)
 {
     ack->is_of_node = false;
     ack->find = (struct id_find){.id = ack->id, .is_for = is_for_ack, .on_done = on_found};
-    owners_find(ack->owners, &ack->find);
+    ids_find(ack->ids, &ack->find);
 }
 
-void owners_ack(struct owners *o, struct id_ack *ack)
+void ids_ack(struct ids *ids, struct id_ack *ack)
 {
-    struct owning *owning = recall(o, ack);
+    struct holding *holding = recall(ids, ack);
 
-    ack->owners = o;
-    if (!owning) {
+    ack->ids = ids;
+    if (!holding) {
         find_lease(ack);
         return;
     }
-    ack->is_of_node = owning->holder != ack->holder && !is_of_group(owning, ack);
-    set_topic(ack, owning->topic);
-    send_ack(ack, owning->stamp);
+    ack->is_of_node = holding->holder != ack->holder && !is_of_group(holding, ack);
+    set_topic(ack, holding->topic);
+    send_ack(ack, holding->stamp);
 }
 
 static void on_refused(struct op *op)
@@ -397,30 +397,30 @@ static void on_refused(struct op *op)
     end(CONTAINER_OF(op, struct id_ack, op), op->status);
 }
 
-void owners_refuse(struct owners *o, struct id_ack *ack, enum status status)
+void ids_refuse(struct ids *ids, struct id_ack *ack, enum status status)
 {
-    ack->owners = o;
+    ack->ids = ids;
     ack->op = (struct op){.verb = OP_ACK, .on_done = on_refused};
-    core_refuse(o->core, &ack->op, status);
+    core_refuse(ids->core, &ack->op, status);
 }
 
 /* ---- life ---- */
 
-void owners_init(struct owners *o, struct core *core)
+void ids_init(struct ids *ids, struct core *core)
 {
-    *o = (struct owners){.core = core};
-    list_init(&o->oldest);
-    later_init(&o->told, core->timers, tell_refused);
+    *ids = (struct ids){.core = core};
+    list_init(&ids->oldest);
+    later_init(&ids->told, core->timers, tell_refused);
 }
 
-bool owners_are_idle(const struct owners *o)
+bool ids_are_idle(const struct ids *ids)
 {
-    return later_is_idle(&o->told);
+    return later_is_idle(&ids->told);
 }
 
-void owners_fini(struct owners *o)
+void ids_fini(struct ids *ids)
 {
-    later_fini(&o->told);
-    while (o->count)
-        forget_oldest(o);
+    later_fini(&ids->told);
+    while (ids->count)
+        forget_oldest(ids);
 }

@@ -1,7 +1,7 @@
 /* Ids alone: finding a job; and acknowledging, where the consumer means its own delivery. */
 #include "node/queue/tests/fixtures/nodes_fixture.h"
 #include "node/queue/core.h"
-#include "node/queue/owners.h"
+#include "node/queue/ids.h"
 
 #include <stdio.h>
 
@@ -347,17 +347,17 @@ static void remembers_no_more_than_its_bound(void **state)
     static char id[8];
     const struct pop pop = {.holder = ALICE};
     struct core core = {0};
-    struct owners owners;
+    struct ids ids;
 
-    owners_init(&owners, &core);
+    ids_init(&ids, &core);
     for (int i = 0; i < 70000; i++) {
         struct job job = {.id = bytes_of(id, (size_t)snprintf(id, sizeof(id), "%d", i))};
 
-        owners_add(&owners, &pop, BYTES("t"), &job, 1);
+        ids_add(&ids, &pop, BYTES("t"), &job, 1);
     }
-    assert_int_equal(owners.count, 65536);
-    owners_fini(&owners);
-    assert_int_equal(owners.count, 0);
+    assert_int_equal(ids.count, 65536);
+    ids_fini(&ids);
+    assert_int_equal(ids.count, 0);
 }
 
 int main(void)

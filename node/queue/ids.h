@@ -12,8 +12,8 @@
  *
  * The memory is bounded: the oldest entry goes when there are too many.
  */
-#ifndef DUEQ_NODE_QUEUE_OWNERS_H
-#define DUEQ_NODE_QUEUE_OWNERS_H
+#ifndef DUEQ_NODE_QUEUE_IDS_H
+#define DUEQ_NODE_QUEUE_IDS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,36 +24,36 @@
 #include "base/timer.h"
 
 struct core;
-struct owned_id;
+struct known_id;
 struct id_ack;
 struct id_find;
 struct job;
 struct pop;
 
-struct owners {
+struct ids {
     struct core *core;
-    struct owned_id *by_id; /* hash; each with its ownings */
-    struct list oldest;     /* all ownings, in the order of their coming */
+    struct known_id *by_id; /* hash; each with its holdings */
+    struct list oldest;     /* all holdings, in the order of their coming */
     unsigned count;
     struct later told; /* searches that end without a question */
 };
 
-void owners_init(struct owners *o, struct core *core);
-void owners_fini(struct owners *o);
+void ids_init(struct ids *ids, struct core *core);
+void ids_fini(struct ids *ids);
 
 /* Nothing to be called back? (What was sent counts as in flight with the core.) */
-bool owners_are_idle(const struct owners *o);
+bool ids_are_idle(const struct ids *ids);
 
 /* Copies what it needs. */
-void owners_add(struct owners *o, const struct pop *pop, struct bytes topic,
-                const struct job *jobs, unsigned count);
+void ids_add(struct ids *ids, const struct pop *pop, struct bytes topic, const struct job *jobs,
+             unsigned count);
 
 /* The rest of queue_ack_by_id(). */
-void owners_ack(struct owners *o, struct id_ack *ack);
-void owners_refuse(struct owners *o, struct id_ack *ack, enum status status);
+void ids_ack(struct ids *ids, struct id_ack *ack);
+void ids_refuse(struct ids *ids, struct id_ack *ack, enum status status);
 
 /* The rest of queue_find(). */
-void owners_find(struct owners *o, struct id_find *find);
-void owners_refuse_find(struct owners *o, struct id_find *find, enum status status);
+void ids_find(struct ids *ids, struct id_find *find);
+void ids_refuse_find(struct ids *ids, struct id_find *find, enum status status);
 
 #endif
