@@ -1,4 +1,4 @@
-/* From operations to Redis commands: which script, which keys, which arguments.
+/* From operations to Redis commands: which script, with the keys and arguments of args.h.
  *
  * Pure: no connection, no memory of its own, so that a load generator can drive Redis with
  * exactly the commands the store sends:
@@ -16,17 +16,9 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "node/store/history.h"
 #include "node/store/op.h"
+#include "node/store/redis/wire/args.h"
 #include "node/store/redis/wire/call.h"
-
-/* A node's share (doc/cluster.md) as scan.lua takes it: view and owner as a lock has them, how
- * long a lock lasts, from when on a topic is late, marks. Longer than OP_TOKEN_MAX: the script
- * tells shares from a token by the length. */
-#define SHARE_BYTES (16 + SHARE_OWNER_LEN + 6 + 6 + SHARES)
-
-/* Writes SHARE_BYTES. */
-void share_pack(const struct scan_share *share, char *to);
 
 #define SCRIPT_SHA_CHARS 40
 
@@ -61,30 +53,9 @@ const char *script_text_by_name(const char *name);
 void script_encode(struct script_call *call, const struct script_keys *keys,
                    const struct op *op, const char *sha);
 
-/* Entries; a power of two. As many as pushes may be in flight (redis_store_options.flight_max),
- * because all may be of one bucket, and lost together. */
-#define PUSH_LEDGER_RING    4096
-#define PUSH_LEDGER_ENTRY   20      /* bytes: number 6, id 7, due 6, flags 1; see push.lua */
-#define PUSH_LEDGER_KEEP_MS 3600000 /* a ring that nobody writes to goes after that */
-
-/* What a push brings for the ledger (push_ledger.h). */
-struct push_note {
-    uint64_t worker; /* whose ring */
-    uint64_t number; /* from 1 */
-    bool renews;     /* it also says how long the ring is kept */
-    bool is_retry;   /* the push may have happened */
-    bool was_there;  /* a retry, and the ring must be there */
-};
-
 /* The same for a push that is to be noted in the ledger. */
 void script_encode_push(struct script_call *call, const struct script_keys *keys,
                         const struct op *op, const struct push_note *note, const char *sha);
-
-/* The commands of the handshake: `dq:meta` is looked at or made, with the key `lease_key` for
- * leases' checks where it has none (borrowed), and told that leases without are out (has_bare);
- * the bucket's counter is raised when it is below `seen`, and the last push that was done
- * (number 0: none) is looked for in the ring. */
-#define SCRIPT_SCHEMA 2
 
 /* 2 to SCRIPT_MANY_MAX of one topic and one verb, in one call. The notes of pushes follow each
  * other in the ledger, and do not wrap around its end: `note` is the first one's; its `renews`
@@ -92,6 +63,12 @@ void script_encode_push(struct script_call *call, const struct script_keys *keys
 void script_encode_many(struct script_call *call, const struct script_keys *keys,
                         const struct op *const *ops, unsigned count,
                         const struct push_note *note, const char *sha);
+
+/* The commands of the handshake: `dq:meta` is looked at or made, with the key `lease_key` for
+ * leases' checks where it has none (borrowed), and told that leases without are out (has_bare);
+ * the bucket's counter is raised when it is below `seen`, and the last push that was done
+ * (number 0: none) is looked for in the ring. */
+#define SCRIPT_SCHEMA 2
 
 void script_encode_meta(struct script_call *call, const struct script_keys *keys,
                         struct bytes lease_key, bool has_bare);
