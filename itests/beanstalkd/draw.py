@@ -26,7 +26,7 @@ import random
 import re
 from collections import Counter
 
-from beanstalkd.steps import CLOSE, SHUT, Step
+from beanstalkd.steps import CLOSE, DRAIN, SHUT, Step
 
 BODY_BYTES_MAX = 1024  # of both servers
 CONNECTIONS, KEEPER = "abcd", "k"
@@ -56,6 +56,13 @@ GOOD_ODD_TUBES = tuple(filter(_is_name, ODD_TUBES))
 
 def draw(seed, is_timed=False):
     return _Draw(seed, is_timed).steps()
+
+
+def draw_drained(seed):
+    """The servers are told to drain within it, and stay so."""
+    steps = draw(seed)
+    at = random.Random(f"{seed} drained").randrange(len(steps))
+    return steps[:at] + [Step("-", DRAIN, 0)] + steps[at:]
 
 
 class _Draw:

@@ -18,7 +18,7 @@ from typing import NamedTuple, Optional
 from beanstalkd.differ import numbers_of
 from beanstalkd.draw import GOOD_ODD_TUBES, KEEPER, TUBES
 from beanstalkd.side import PATIENCE_S
-from beanstalkd.steps import CLOSE, NOBODYS_ID, SHUT, Step
+from beanstalkd.steps import CLOSE, DRAIN, NOBODYS_ID, SHUT, Step
 from harness.wait import wait_until
 
 MAY_WAIT = re.compile(rb"reserve\r|reserve-with-timeout\s+[-+]?0*[1-9]")
@@ -26,6 +26,7 @@ WINDOWS_S = (0, 4 / 3, 8 / 3)
 STEP_S = 0.02      # apart: what they begin ends apart, too
 SLOW_S = 0.1       # later than this a step may have met what an earlier one's time did
 SHOWN_BYTES = 300
+JOB_COUNTS = tuple(f"current-jobs-{state}" for state in ("ready", "reserved", "delayed", "buried"))
 BRIEF_S = 0.7      # so long lasts a sequence in which no time is to pass, at most
 
 
@@ -49,9 +50,6 @@ def play(steps, sides, differ, is_timed=False):
                 if link.socket.fileno() >= 0:
                     side._forget(conn, link)
     _clean(steps, sides)
-    if not is_timed and (result.failure or sides[0].has_unread):
-        for side in sides:
-            _clean_unknown(side)
     return result
 
 
@@ -82,7 +80,7 @@ class _Talk:
     def _ends(self):
         """Each connection says good-bye, and is read to its end. Who waits goes first."""
         window = self.steps[-1].window if self.steps else 0
-        conns = dict.fromkeys(step.conn for step in self.steps)
+        conns = dict.fromkeys(step.conn for step in self.steps if step.what != DRAIN)
         for conn in sorted(conns, key=lambda conn: not self._may_wait(conn)):
             yield Step(conn, SHUT, -1, window)
 
@@ -92,6 +90,10 @@ class _Talk:
 
     def _step(self, at, step):
         theirs, ours = self.sides
+        if step.what == DRAIN:
+            theirs.drain()
+            ours.drain()
+            return
         if step.what in (CLOSE, SHUT) and theirs.link(step.conn).holds_up:
             if at < len(self.steps):
                 return
@@ -142,12 +144,23 @@ def _begin(sides, is_timed):
         side.reset()
         side.baseline, side.baseline_of_tubes = {}, {}
         if not is_timed:
-            wait_until(lambda side=side: _connections(side) == 1, "all others have left", interval_s=0)
+            side.baseline = _alone(side)
+            if any(side.baseline[count] for count in JOB_COUNTS):  # of puts whose answer nobody read
+                _clean_unknown(side)
+                side.baseline = _alone(side)
+            side.controls.clear()
             pages = side.ask_all("stats-tube", (b"default", *TUBES))
             side.baseline_of_tubes = dict(zip(("default", *map(bytes.decode, TUBES)),
                                               map(numbers_of, pages)))
-            side.baseline = numbers_of(side.ask("stats"))
-            side.controls.clear()
+
+
+def _alone(side):
+    """Its statistics, when all others have left."""
+    def numbers():
+        found = numbers_of(side.ask("stats"))
+        return found if found["current-connections"] == 1 else None
+
+    return wait_until(numbers, "all others have left", interval_s=0)
 
 
 def _state_of(side, name):
@@ -160,11 +173,13 @@ def _connections(side):
 
 
 def _wait_released(sides, step):
-    """A server may see the end of a connection after what another connection sends later."""
+    """A server may see the end of a connection after what another connection sends later: that of one
+    which was closed at once. Else the client has read that the server ended it."""
     theirs, ours = sides
     names = set(theirs.given().get(step.conn, ()))
     ours.given()
-    if theirs.baseline:  # it has the server for itself
+    has_seen_it = step.what != CLOSE and not any(side.links[step.conn].is_open for side in sides)
+    if theirs.baseline and not has_seen_it:  # it has the server for itself
         connections = _connections(theirs)
         wait_until(lambda: _connections(ours) <= connections, "it sees the end of a connection",
                    interval_s=0)
@@ -183,9 +198,9 @@ def _clean(steps, sides):
 
         def is_clean(side=side):
             nonlocal left
-            side.ask_all("delete", left)
-            replies = side.ask_all("stats-job", left)
-            left = [id for id, reply in zip(left, replies) if not reply.startswith(b"NOT_FOUND")]
+            for name, is_done in (("delete", b"DELETED"), ("stats-job", b"NOT_FOUND")):
+                replies = side.ask_all(name, left)
+                left = [id for id, reply in zip(left, replies) if not reply.startswith(is_done)]
             return not left
 
         wait_until(is_clean, "all jobs are deleted", interval_s=0)
@@ -197,8 +212,7 @@ def _clean(steps, sides):
 
 
 def _clean_unknown(side):
-    """Nobody has read the answers to all that was put."""
-    wait_until(lambda: _connections(side) == 1, "all others have left", interval_s=0)
+    """Jobs of whose ids nobody has heard."""
     for line in side.ask("list-tubes").split(b"\n"):
         if line.startswith(b"- "):
             side.ask("use", line[2:].strip(b'"'))

@@ -4,34 +4,39 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from beanstalkd.draw import BODY_BYTES_MAX
-from beanstalkd.runs import Ports
+from beanstalkd.runs import Pair, Server
 from harness.beanstalkd import Beanstalkd
 from harness.node import Node
 from harness.ports import free_port
 
 
 def settings(port, body_bytes=BODY_BYTES_MAX):
-    """Of a node that is to be like the other one."""
-    return {"beanstalkd.listen": f"127.0.0.1:{port}", "limits.body_bytes": body_bytes}
+    """Of a node that is to be like the other one. `port`: or the path of a unix socket."""
+    listen = f"unix:{port}" if isinstance(port, str) else f"127.0.0.1:{port}"
+    return {"beanstalkd.listen": listen, "limits.body_bytes": body_bytes}
 
 
 @contextmanager
-def itself(directory):
-    with Beanstalkd(directory, False, BODY_BYTES_MAX) as one, \
-            Beanstalkd(directory, False, BODY_BYTES_MAX) as other:
-        yield Ports(one.port, other.port)
+def itself(directory, is_unix=False):
+    with Beanstalkd(directory, False, BODY_BYTES_MAX, is_unix) as one, \
+            Beanstalkd(directory, False, BODY_BYTES_MAX, is_unix) as other:
+        yield Pair(_server(one), _server(other))
+
+
+def _server(beanstalkd):
+    return Server(beanstalkd.port, beanstalkd.process.pid)
 
 
 @contextmanager
-def pair(directory):
-    port = free_port()
+def pair(directory, is_unix=False):
     place = Path(directory) / "node"
     place.mkdir()
+    port = str(place / "socket") if is_unix else free_port()
     node = Node(place, settings(port))
-    with Beanstalkd(directory, False, BODY_BYTES_MAX) as one:
+    with Beanstalkd(directory, False, BODY_BYTES_MAX, is_unix) as one:
         try:
             node.start()
-            yield Ports(one.port, port)
+            yield Pair(_server(one), Server(port, node.warden_pid))
             node.stop()
         finally:
             node.destroy()

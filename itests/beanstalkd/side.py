@@ -1,12 +1,15 @@
 """One of the two servers, as its clients of one sequence see it."""
 
 
+import os
 import select
+import signal
 import time
 from collections import Counter, deque
 
 from beanstalkd.steps import CLOSE, NOBODYS_ID, REFERENCE, SHUT
 from harness.beanstalkd import connect, reply_bytes
+from harness.wait import wait_until
 
 PATIENCE_S = 5    # with what the other server has answered
 QUIET_TURNS = 4   # so many turns of beanstalkd's loop without an answer: there is none to come
@@ -58,10 +61,10 @@ class Link:
 class Side:
     """`lie`: what is made of each reply before the client sees it, see mutants.py; None: nothing."""
 
-    def __init__(self, port, lie=None):
-        self.port = port
+    def __init__(self, server, lie=None):
+        self._server = server
         self._lie = lie
-        self.control = Link(port)
+        self.control = Link(server.port)
         self.reset()
 
     def reset(self):
@@ -69,7 +72,6 @@ class Side:
         self.links = {}
         self.told = {}             # {connection: [reply, as the client saw it]}
         self.ids, self.keys = {}, {}  # {name of a job: id}, {id: name}
-        self.has_unread = False    # answers, to a connection that was closed before
         self._given = {}           # {connection: ids of jobs that it was given}
         self._polled = select.poll()
         self._by_file = {}
@@ -82,7 +84,7 @@ class Side:
         """The connection of that name: a new one where the last has ended."""
         link = self.links.get(conn)
         if link is None or not link.is_open or link.socket.fileno() < 0:
-            link = self.links[conn] = Link(self.port)
+            link = self.links[conn] = Link(self._server.port)
             self.told.setdefault(conn, [])
             self._polled.register(link.socket, select.POLLIN)
             self._by_file[link.socket.fileno()] = (conn, link)
@@ -92,7 +94,6 @@ class Side:
         """Sends it, and waits for nothing. `given`: {connection: names of jobs it was given}."""
         link = self.link(step.conn)
         if step.what == CLOSE:
-            self.has_unread = self.has_unread or not link.is_answered
             self._forget(step.conn, link)
         elif step.what == SHUT:
             self._send(link, None)
@@ -102,6 +103,11 @@ class Side:
             link.asked = None
         else:
             link.asked += step.replies
+
+    def drain(self):
+        """It takes no puts from now on."""
+        os.kill(self._server.pid, signal.SIGUSR1)
+        wait_until(lambda: b"draining: true" in self.ask("stats"), "it drains", interval_s=0)
 
     def _send(self, link, data):
         try:

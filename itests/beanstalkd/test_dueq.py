@@ -1,6 +1,7 @@
 """A node is what beanstalkd is, to clients that send anything: random sequences to both, compared.
 ./dev drill beanstalkd plays more of them."""
 
+import itertools
 import os
 import random
 
@@ -11,7 +12,7 @@ from beanstalkd.differ import DIFFERENCES
 from beanstalkd.servers import pair
 from beanstalkd.steps import from_text
 
-SEQUENCES, TIMED = 400, 24
+SEQUENCES, TIMED, DRAINED = 400, 24, 2
 # What the random sequences of CI may be too few to meet: each named difference, on purpose.
 WITNESSES = {
     "quotes": r"0 a 1 b'stats-tube default\r\n'",
@@ -27,10 +28,10 @@ WITNESSES = {
 }
 
 
-@pytest.fixture(scope="module", name="ports")
+@pytest.fixture(scope="module", name="servers")
 def fixture_ports(tmp_path_factory):
-    with pair(tmp_path_factory.mktemp("beanstalkd")) as ports:
-        yield ports
+    with pair(tmp_path_factory.mktemp("beanstalkd")) as servers:
+        yield servers
 
 
 @pytest.fixture(scope="module", name="seed")
@@ -42,23 +43,36 @@ def fixture_seed():
     return seed
 
 
-def check(ports, tally):
+def check(servers, tally):
     print(tally)
-    assert not tally.failures, runs.story(ports, *next(iter(tally.failures.items())))
+    assert not tally.failures, runs.story(servers, *next(iter(tally.failures.items())))
     assert tally.void < tally.played / 2, tally
 
 
-def test_random_sequences_to_both(ports, seed):
-    check(ports, runs.run(ports, range(seed, seed + SEQUENCES)))
+def test_random_sequences_to_both(servers, seed):
+    check(servers, runs.run(servers, range(seed, seed + SEQUENCES)))
 
 
-def test_random_sequences_in_which_time_passes(ports, seed):
-    check(ports, runs.run_timed(ports, range(seed, seed + TIMED)))
+def test_random_sequences_in_which_time_passes(servers, seed):
+    check(servers, runs.run_timed(servers, range(seed, seed + TIMED)))
+
+
+def test_random_sequences_in_which_both_are_told_to_drain(seed, tmp_path):
+    """Each wants fresh servers, which are on unix sockets."""
+    numbers = itertools.count()
+
+    def opened():
+        directory = tmp_path / str(next(numbers))
+        directory.mkdir()
+        return pair(directory, is_unix=True)
+
+    tally = runs.run_drained(opened, range(seed, seed + DRAINED))
+    assert not tally.failures, tally.failures
 
 
 @pytest.mark.parametrize("name", WITNESSES)
-def test_a_named_difference_is_still_there(ports, name):
-    result, differ = runs.play_once(ports, from_text(WITNESSES[name]))
+def test_a_named_difference_is_still_there(servers, name):
+    result, differ = runs.play_once(servers, from_text(WITNESSES[name]))
     assert result.failure is None and differ.used[name], (result.failure, differ.used)
 
 

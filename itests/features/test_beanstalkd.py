@@ -4,7 +4,6 @@ signals, a socket of this machine, identities, Redis away."""
 import os
 import re
 import signal
-import socket
 
 import pytest
 
@@ -91,13 +90,11 @@ def test_the_end_of_a_connection_gives_its_jobs_back(node, client):
 
 
 def test_a_signal_drains_it_and_what_is_there_is_served(tmp_path):
-    path = f"unix:{tmp_path}/b.sock"
-    node = Node(tmp_path, {"beanstalkd.listen": path})
+    path = f"{tmp_path}/b.sock"
+    node = Node(tmp_path, {"beanstalkd.listen": f"unix:{path}"})
     try:
         node.start()
-        client = Client.__new__(Client)
-        client.socket, client._buffer = socket.socket(socket.AF_UNIX), b""
-        client.socket.connect(f"{tmp_path}/b.sock")
+        client = Client(path)
         number = client.ask("put 0 0 60 1", b"x").split()[1].decode()
         os.kill(node.warden_pid, signal.SIGUSR1)
         wait_until(lambda: b"draining: true" in client.ask("stats"), "it drains")

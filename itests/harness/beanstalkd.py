@@ -19,18 +19,20 @@ _numbers = itertools.count(1)
 
 class Beanstalkd:
     """`with Beanstalkd(directory, is_synced=True) as peer:` a running one, empty, on
-    peer.port. Synced: its log is on the disk before it answers (-f 0); else it has none."""
+    peer.port. Synced: its log is on the disk before it answers (-f 0); else it has none.
+    `is_unix`: on a unix socket, whose path is peer.port."""
 
-    def __init__(self, directory, is_synced, body_bytes=BODY_BYTES_MAX):
+    def __init__(self, directory, is_synced, body_bytes=BODY_BYTES_MAX, is_unix=False):
         self._directory = Path(directory) / f"beanstalkd{next(_numbers)}"
         self._is_synced, self._body_bytes = is_synced, body_bytes
-        self.port = free_port()
+        self.port = str(self._directory / "socket") if is_unix else free_port()
         self.process = None
 
     def __enter__(self):
         log = self._directory / "log"
         log.mkdir(parents=True)
-        words = [PROGRAM, "-l", HERE, "-p", self.port, "-z", self._body_bytes]
+        place = ["-l", f"unix:{self.port}"] if isinstance(self.port, str) else ["-l", HERE, "-p", self.port]
+        words = [PROGRAM, *place, "-z", self._body_bytes]
         if self._is_synced:
             words += ["-b", log, "-f", 0]
         self.process = Process(words, self._directory / "output")
@@ -49,9 +51,11 @@ class Beanstalkd:
         shutil.rmtree(self._directory)
 
     def _accepts_or_died(self):
-        with socket.socket() as probe:
-            return (self.process.returncode is not None
-                    or probe.connect_ex((HERE, self.port)) == 0)
+        try:
+            connect(self.port).close()
+            return True
+        except OSError:
+            return self.process.returncode is not None
 
 
 def reply_bytes(buffer):
@@ -66,6 +70,12 @@ def reply_bytes(buffer):
 
 
 def connect(port, host=HERE, timeout_s=None):
+    """`port`: or the path of a unix socket."""
+    if isinstance(port, str):
+        connected = socket.socket(socket.AF_UNIX)
+        connected.settimeout(timeout_s)
+        connected.connect(port)
+        return connected
     connected = socket.create_connection((host, port), timeout_s)
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connected
