@@ -2,10 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -25,11 +22,6 @@ static struct beanstalkd_client *client_of(struct connection *c)
 static struct beanstalkd_client *client_at(struct port_client *c)
 {
     return CONTAINER_OF(c, struct beanstalkd_client, base);
-}
-
-static struct timers *timers_of(const struct beanstalkd_client *client)
-{
-    return &client->server->port.loop->timers;
 }
 
 /* ---- clients ---- */
@@ -187,25 +179,9 @@ void command_fail(struct request *r, enum status status)
 
 /* ---- who asks ---- */
 
-static struct identity *identity_of(struct beanstalkd_client *client, bool *is_ports)
-{
-    const struct beanstalkd_options *options = &client->server->options;
-
-    return port_identity_of(&client->base, options->access, options->as, is_ports);
-}
-
-static struct identity *next_identity(struct port_client *c)
-{
-    bool ignored;
-
-    return identity_of(client_at(c), &ignored);
-}
-
 bool command_may_go_on(const struct request *r)
 {
-    const struct beanstalkd_options *options = &r->client->server->options;
-
-    return port_identity_holds(options->access, options->as, r->who, r->is_ports);
+    return port_identity_holds(r->client->base.port, r->who, r->is_ports);
 }
 
 bool command_has_topic(const struct request *r, struct bytes topic)
@@ -217,12 +193,11 @@ bool command_has_topic(const struct request *r, struct bytes topic)
 static enum status judge(struct beanstalkd_client *client, enum beanstalkd_verb verb,
                          const struct identity *who)
 {
-    const struct beanstalkd_options *options = &client->server->options;
     unsigned roles = command_roles(verb);
 
-    if (!roles || !port_access_is_on(options->access))
+    if (!roles || !port_access_is_on(client->base.port))
         return STATUS_OK;
-    if (!who && port_identity_may_come(&client->base, options->access, options->as))
+    if (!who && port_identity_may_come(&client->base))
         return STATUS_UNAVAILABLE; /* this node has not read it yet */
     return who && (who->roles & roles) ? STATUS_OK : STATUS_FORBIDDEN;
 }
@@ -248,7 +223,7 @@ static void run(struct beanstalkd_client *client, const struct beanstalkd_comman
 {
     struct port_stats *stats = &client->server->port.stats;
     bool is_ports;
-    struct identity *who = identity_of(client, &is_ports);
+    struct identity *who = port_identity_of(&client->base, &is_ports);
     enum status status = judge(client, command->verb, who);
     struct request *r;
 
@@ -348,24 +323,12 @@ static size_t take_body(struct beanstalkd_client *client, struct bytes input)
     return n + 2;
 }
 
-/* False: the client is held, until its identity is known or it has a turn. */
-static bool may_begin(struct beanstalkd_client *client)
-{
-    const struct beanstalkd_options *options = &client->server->options;
-    const struct identity *who = next_identity(&client->base);
-
-    if (!who && port_identity_may_come(&client->base, options->access, options->as) &&
-        port_hold_for_identities(&client->base, options->access))
-        return false;
-    return port_turn_begin(&client->turn, who);
-}
-
 static size_t take_next_line(struct beanstalkd_client *client, struct bytes input)
 {
     struct bytes line;
     size_t used;
 
-    if (!client->lines.is_dropping && !may_begin(client))
+    if (!client->lines.is_dropping && !port_turn_begin(&client->turn))
         return 0;
     switch (beanstalkd_next_line(&client->lines, input, &line, &used)) {
     case BEANSTALKD_LINE_MORE:
@@ -397,27 +360,11 @@ static bool has_room(const struct beanstalkd_client *client)
     return c->state == CONNECTION_OPEN && !c->is_held && !client->request;
 }
 
-/* The time of a request runs from its first byte that is read; while another one is in work
- * nothing is read. */
-static void watch_arrival(struct beanstalkd_client *client, bool has_ended, bool is_inside)
+static void time_out(struct port_client *c)
 {
-    int64_t ms = client->server->options.limits.request_ms;
-
-    if (has_ended || !is_inside)
-        timer_disarm(timers_of(client), &client->arrival);
-    if (is_inside && ms && !timer_is_armed(&client->arrival))
-        timer_arm(timers_of(client), &client->arrival, ms);
-}
-
-static void on_arrival_late(struct timer *timer)
-{
-    struct beanstalkd_client *client = CONTAINER_OF(timer, struct beanstalkd_client, arrival);
-
-    if (client->base.connection.state != CONNECTION_OPEN)
-        return;
-    client->server->port.stats.requests++;
-    client->server->port.stats.refused++;
-    connection_wind_up(&client->base.connection, "its command took too long to arrive");
+    c->port->stats.requests++;
+    c->port->stats.refused++;
+    connection_wind_up(&c->connection, "its command took too long to arrive");
 }
 
 static bool is_between_commands(const struct beanstalkd_client *client)
@@ -435,8 +382,8 @@ static size_t on_input(struct connection *c, struct bytes input)
         n = take(client, bytes_of(input.at + used, input.len - used));
         used += n;
     }
-    watch_arrival(client, client->server->port.stats.requests != requests,
-                  has_room(client) && (used < input.len || !is_between_commands(client)));
+    port_turn_watch(&client->turn, client->server->port.stats.requests != requests,
+                    has_room(client) && (used < input.len || !is_between_commands(client)));
     return used;
 }
 
@@ -478,7 +425,6 @@ static void on_closed(struct connection *c)
     struct beanstalkd_client *client = client_of(c);
     struct counters *counters = &client->server->counters;
 
-    timer_disarm(timers_of(client), &client->arrival);
     port_turn_leave(&client->turn);
     give_up_waiting(client, RESERVE_LOST);
     port_settle(&client->base); /* what was not delivered is no longer held */
@@ -490,19 +436,6 @@ static void on_closed(struct connection *c)
 }
 
 /* ---- accepting ---- */
-
-/* A client that speaks TLS would not understand a word, and is closed at once. Input that has
- * come by now is read, because unread input would turn the close into a reset. */
-static void reject(struct beanstalkd *s, int fd)
-{
-    static const char word[] = "OUT_OF_MEMORY\r\n";
-    char unread[4096];
-
-    if (s->port.kind.tls.mode != TLS_REQUIRED)
-        (void)send(fd, word, sizeof(word) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-    (void)recv(fd, unread, sizeof(unread), MSG_DONTWAIT);
-    close(fd);
-}
 
 /* It has ended its side, and its next command had no turn. */
 static void lose_held(struct port_client *c)
@@ -519,7 +452,7 @@ static void on_soon(struct holder *holder)
         reserve_cancel(client->request, RESERVE_DEADLINE_SOON);
 }
 
-static const struct port_turn_ops turn_ops = {.identity_of = next_identity, .lose = lose_held};
+static const struct port_turn_ops turn_ops = {.lose = lose_held, .time_out = time_out};
 
 /* As beanstalkd does: it uses, and watches, the tube "default". */
 static void begin_with_default(struct beanstalkd_client *client)
@@ -537,13 +470,11 @@ static void on_client(struct port *p, int fd, struct peer *peer, enum port_admis
     struct beanstalkd_client *client;
 
     if (admission != PORT_ADMITS) {
-        peer_leave(peer);
-        reject(s, fd);
+        port_reject(p, fd, peer, BYTES("OUT_OF_MEMORY\r\n"));
         return;
     }
     client = must(calloc(1, sizeof(*client)));
     client->server = s;
-    timer_init(&client->arrival, on_arrival_late);
     holder_init(&client->holder, &s->held, on_soon);
     port_turn_init(&client->turn, &client->base, &turn_ops);
     begin_with_default(client);
@@ -637,6 +568,7 @@ struct port *beanstalkd_new(const struct beanstalkd_options *options, struct loo
 void beanstalkd_reload(struct port *p, const struct beanstalkd_options *options)
 {
     CONTAINER_OF(p, struct beanstalkd, port)->options = *options;
+    port_set_access(p, options->access, options->as);
     port_limit(p, &options->limits, REQUEST_BYTES(options->limits.body_max_bytes));
     p->kind.in_work_max = 1;
     LIST_EACH (link, &p->clients)

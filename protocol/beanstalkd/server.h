@@ -52,7 +52,6 @@ struct beanstalkd_client {
     uint64_t skipped_bytes; /* of a body that is of no use: so many are still to come, */
     const char *skipped;    /* and then this is answered */
     size_t line_bytes;      /* of the put's line */
-    struct timer arrival;   /* armed while a part of a request is there */
     struct port_turn turn;
 
     /* What it has said so far. */

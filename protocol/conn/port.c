@@ -210,39 +210,6 @@ bool port_act_as(struct port_client *c, const struct identity *identity)
     return true;
 }
 
-/* ---- whom clients act as ---- */
-
-bool port_access_is_on(const struct access *access)
-{
-    return access && access_is_on(access);
-}
-
-struct identity *port_identity_of(struct port_client *c, const struct access *access,
-                                  const char *as, bool *is_ports)
-{
-    *is_ports = false;
-    if (!port_access_is_on(access))
-        return NULL;
-    return access_of_client(access, connection_names(&c->connection), bytes_of_text(as),
-                            clock_wall_ms(), is_ports);
-}
-
-bool port_identity_may_come(struct port_client *c, const struct access *access, const char *as)
-{
-    return port_access_is_on(access) && access_is_incomplete(access) &&
-           (*as || connection_names(&c->connection).len);
-}
-
-bool port_identity_holds(const struct access *access, const char *as,
-                         const struct identity *who, bool is_ports)
-{
-    if (!who)
-        return !port_access_is_on(access);
-    if (is_ports && !bytes_equal(who->name, bytes_of_text(as)))
-        return false;
-    return !who->is_gone && clock_wall_ms() < who->until_ms;
-}
-
 /* ---- clients whose identity may be on its way ---- */
 
 bool port_hold_for_identities(struct port_client *c, const struct access *access)
@@ -365,6 +332,19 @@ void port_join(struct port *p, struct port_client *c, int fd, struct peer *peer,
     list_init(&c->held);
     connection_init(&c->connection, &p->kind, fd);
     c->connection.end = p->listener.from;
+}
+
+/* Input that has come by now is read, because unread input would turn the close into a reset.
+ */
+void port_reject(struct port *p, int fd, struct peer *peer, struct bytes reply)
+{
+    char unread[4096];
+
+    peer_leave(peer);
+    if (p->kind.tls.mode != TLS_REQUIRED)
+        (void)send(fd, reply.at, reply.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)recv(fd, unread, sizeof(unread), MSG_DONTWAIT);
+    close(fd);
 }
 
 void port_leave(struct port_client *c)

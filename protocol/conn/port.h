@@ -175,8 +175,10 @@ struct port {
     unsigned connections_max;
     unsigned connections_per_address; /* 0: no limit of its own */
     struct port_address_limits of_address;
-    struct port_limits limits; /* of a dialect over TCP, see port_limit() */
-    bool is_stopping;          /* new requests are refused */
+    struct port_limits limits;   /* of a dialect over TCP, see port_limit() */
+    const struct access *access; /* of a dialect with turns, see turns.h, */
+    const char *as;              /* likewise */
+    bool is_stopping;            /* new requests are refused */
     bool is_closing;
 
     /* port.c's own */
@@ -241,6 +243,10 @@ void port_fini(struct port *p);
 void port_join(struct port *p, struct port_client *c, int fd, struct peer *peer,
                bool is_admitted);
 
+/* Closes a client that is not admitted. It is told `reply`, which fits into any fresh socket's
+ * buffer; one that speaks TLS would not understand a word. */
+void port_reject(struct port *p, int fd, struct peer *peer, struct bytes reply);
+
 /* A request has come, or is to be read. False: it is one too many of its address in a second;
  * requests for the node's health are counted by themselves, so that neither takes the place of
  * the other. Or, where it can wait (peer->line): 0, or the ms until it is worth asking again.
@@ -254,27 +260,6 @@ bool port_may_have_bytes(const struct port_client *c, size_t bytes, uint64_t mor
 /* The client acts as this identity, from its next request on. False: that one has as many
  * connections as it may, of this and other ports, and nothing has changed. */
 bool port_act_as(struct port_client *c, const struct identity *identity);
-
-/* ---- whom the clients of a dialect without tokens act as ----
- *
- * Its clients cannot say who they are: all of a port act as one identity, `as` (gmq.as; "":
- * none), but those that show a certificate with a name that an identity has. Where access is
- * NULL, or off, everybody may do everything.
- */
-bool port_access_is_on(const struct access *access);
-
-/* The identity of the client's next request; NULL: nobody's, or everybody may do everything.
- * `is_ports`: it is `as`. Borrowed until identities change. */
-struct identity *port_identity_of(struct port_client *c, const struct access *access,
-                                  const char *as, bool *is_ports);
-
-/* May a client that is nobody be somebody who is not known so far? */
-bool port_identity_may_come(struct port_client *c, const struct access *access, const char *as);
-
-/* May a request that began as `who` go on? False: that one is gone, has changed, is over, or is
- * no longer the port's. */
-bool port_identity_holds(const struct access *access, const char *as,
-                         const struct identity *who, bool is_ports);
 
 /* The client's next request, of which nothing is used so far, is of an identity that is not
  * known. True: more of them are on their way, and the client is held. What has come is offered

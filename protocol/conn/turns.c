@@ -1,5 +1,7 @@
 #include "protocol/conn/turns.h"
 
+#include "base/clock.h"
+#include "protocol/access/access.h"
 #include "protocol/conn/peer.h"
 
 /* A client of an identity that has all its bytes in work looks again so often: these may be of
@@ -11,6 +13,50 @@ enum { PAID_BY_ADDRESS = 1, PAID_BY_IDENTITY = 2 };
 static struct timers *timers_of(const struct port_turn *turn)
 {
     return &turn->client->port->loop->timers;
+}
+
+/* ---- whom clients act as ---- */
+
+void port_set_access(struct port *p, const struct access *access, const char *as)
+{
+    p->access = access;
+    p->as = as;
+}
+
+bool port_access_is_on(const struct port *p)
+{
+    return p->access && access_is_on(p->access);
+}
+
+struct identity *port_identity_of(struct port_client *c, bool *is_ports)
+{
+    *is_ports = false;
+    if (!port_access_is_on(c->port))
+        return NULL;
+    return access_of_client(c->port->access, connection_names(&c->connection),
+                            bytes_of_text(c->port->as), clock_wall_ms(), is_ports);
+}
+
+bool port_identity_may_come(struct port_client *c)
+{
+    return port_access_is_on(c->port) && access_is_incomplete(c->port->access) &&
+           (*c->port->as || connection_names(&c->connection).len);
+}
+
+bool port_identity_holds(const struct port *p, const struct identity *who, bool is_ports)
+{
+    if (!who)
+        return !port_access_is_on(p);
+    if (is_ports && !bytes_equal(who->name, bytes_of_text(p->as)))
+        return false;
+    return !who->is_gone && clock_wall_ms() < who->until_ms;
+}
+
+static struct identity *next_identity(const struct port_turn *turn)
+{
+    bool ignored;
+
+    return port_identity_of(turn->client, &ignored);
 }
 
 /* ---- held ---- */
@@ -75,7 +121,7 @@ static int64_t await_in_front(struct port_turn *turn)
         return 0;
     if (!turn->account)
         return await_address(turn);
-    who = turn->ops->identity_of(turn->client);
+    who = next_identity(turn);
     return who && who->account == turn->account ? await_identity(turn, who) : 0;
 }
 
@@ -193,6 +239,26 @@ void port_turn_release(struct port_turn *turn, const struct identity *who, size_
     go_on_held(turn);
 }
 
+/* ---- arrival ---- */
+
+void port_turn_watch(struct port_turn *turn, bool has_ended, bool is_inside)
+{
+    int64_t ms = turn->client->port->limits.request_ms;
+
+    if (has_ended || !is_inside)
+        timer_disarm(timers_of(turn), &turn->arrival);
+    if (is_inside && ms && !timer_is_armed(&turn->arrival))
+        timer_arm(timers_of(turn), &turn->arrival, ms);
+}
+
+static void on_arrival_late(struct timer *timer)
+{
+    struct port_turn *turn = CONTAINER_OF(timer, struct port_turn, arrival);
+
+    if (turn->client->connection.state == CONNECTION_OPEN)
+        turn->ops->time_out(turn->client);
+}
+
 /* ---- a client's life ---- */
 
 void port_turn_init(struct port_turn *turn, struct port_client *client,
@@ -203,10 +269,16 @@ void port_turn_init(struct port_turn *turn, struct port_client *client,
     list_init(&turn->link);
     timer_init(&turn->timer, on_turn);
     timer_init(&turn->late, on_late);
+    timer_init(&turn->arrival, on_arrival_late);
 }
 
-bool port_turn_begin(struct port_turn *turn, const struct identity *who)
+bool port_turn_begin(struct port_turn *turn)
 {
+    const struct identity *who = next_identity(turn);
+
+    if (!who && port_identity_may_come(turn->client) &&
+        port_hold_for_identities(turn->client, turn->client->port->access))
+        return false;
     return has_turn_of_address(turn) && (!who || has_turn_of_identity(turn, who)) &&
            has_bytes(turn, who);
 }
@@ -242,6 +314,7 @@ void port_turn_leave(struct port_turn *turn)
 
     timer_disarm(timers_of(turn), &turn->timer);
     timer_disarm(timers_of(turn), &turn->late);
+    timer_disarm(timers_of(turn), &turn->arrival);
     leave_line(turn);
     if (line)
         serve(line, account);

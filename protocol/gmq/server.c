@@ -1,9 +1,6 @@
 #include "protocol/gmq/server.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "node/queue/queue.h"
@@ -142,9 +139,7 @@ static void on_ack_done(struct id_ack *ack)
 
 static bool may_go_on(const struct request *r)
 {
-    const struct gmq_options *options = &r->client->gmq->options;
-
-    return port_identity_holds(options->access, options->as, r->who, r->is_ports);
+    return port_identity_holds(&r->client->gmq->port, r->who, r->is_ports);
 }
 
 static void on_pop_done(struct pop *pop)
@@ -167,27 +162,6 @@ static void on_pop_done(struct pop *pop)
 static const unsigned roles_for[] = {
     [GMQ_PUSH] = ACCESS_PRODUCE, [GMQ_POP] = ACCESS_CONSUME, [GMQ_ACK] = ACCESS_CONSUME};
 
-static struct identity *identity_of(struct gmq_client *client, bool *is_ports)
-{
-    const struct gmq_options *options = &client->gmq->options;
-
-    return port_identity_of(&client->base, options->access, options->as, is_ports);
-}
-
-static struct identity *next_identity(struct port_client *c)
-{
-    bool ignored;
-
-    return identity_of(client_at(c), &ignored);
-}
-
-static bool is_on_its_way(struct gmq_client *client)
-{
-    const struct gmq_options *options = &client->gmq->options;
-
-    return port_identity_may_come(&client->base, options->access, options->as);
-}
-
 static bool has_topics(const struct identity *who, const struct gmq_call *call)
 {
     if (call->method == GMQ_PUSH)
@@ -201,7 +175,7 @@ static bool has_topics(const struct identity *who, const struct gmq_call *call)
 static bool is_allowed(const struct gmq *g, const struct gmq_call *call,
                        const struct identity *who)
 {
-    if (!port_access_is_on(g->options.access))
+    if (!port_access_is_on(&g->port))
         return true;
     return who && (who->roles & roles_for[call->method]) && has_topics(who, call);
 }
@@ -362,7 +336,7 @@ static void take_request(struct gmq_client *client, struct bytes frame)
 {
     struct gmq *g = client->gmq;
     bool is_json, is_ports;
-    struct identity *who = identity_of(client, &is_ports);
+    struct identity *who = port_identity_of(&client->base, &is_ports);
     struct gmq_call call;
     enum status status;
 
@@ -375,7 +349,7 @@ static void take_request(struct gmq_client *client, struct bytes frame)
     buf_add_bytes(&g->frame, frame);
     is_json = gmq_call_parse(&call, g->frame.at, g->frame.len);
     status = is_json ? judge(g, &call, who) : STATUS_BAD_REQUEST;
-    if (status == STATUS_FORBIDDEN && !who && is_on_its_way(client))
+    if (status == STATUS_FORBIDDEN && !who && port_identity_may_come(&client->base))
         call.refusal = IDENTITY_NOT_KNOWN;
     if (status == STATUS_FORBIDDEN && who && !is_ports)
         call.refusal = CERTIFICATE_MAY_NOT;
@@ -438,39 +412,11 @@ static bool is_at_request(const struct gmq_client *client, struct bytes input)
     return !gmq_scan_is_inside(&client->scan) && i < input.len;
 }
 
-/* False: the client is held, until its identity is known or it has a turn. */
-static bool may_begin(struct gmq_client *client)
+static void time_out(struct port_client *c)
 {
-    const struct identity *who = next_identity(&client->base);
-
-    if (!who && is_on_its_way(client) &&
-        port_hold_for_identities(&client->base, client->gmq->options.access))
-        return false;
-    return port_turn_begin(&client->turn, who);
-}
-
-/* The time of a request runs from its first byte that is read; behind a full load of requests
- * in work nothing is read. `has_ended`: a request has arrived completely. */
-static void watch_arrival(struct gmq_client *client, bool has_ended, bool is_inside)
-{
-    struct timers *timers = &client->gmq->port.loop->timers;
-
-    if (has_ended || !is_inside)
-        timer_disarm(timers, &client->arrival);
-    if (is_inside && !timer_is_armed(&client->arrival) &&
-        client->gmq->options.limits.request_ms)
-        timer_arm(timers, &client->arrival, client->gmq->options.limits.request_ms);
-}
-
-static void on_arrival_late(struct timer *timer)
-{
-    struct gmq_client *client = CONTAINER_OF(timer, struct gmq_client, arrival);
-
-    if (client->base.connection.state != CONNECTION_OPEN)
-        return;
-    refuse_unread(client, "request_timeout: the request took too long to arrive "
-                          "(limits.request_time)");
-    connection_wind_up(&client->base.connection, "its request took too long to arrive");
+    refuse_unread(client_at(c), "request_timeout: the request took too long to arrive "
+                                "(limits.request_time)");
+    connection_wind_up(&c->connection, "its request took too long to arrive");
 }
 
 static size_t on_input(struct connection *c, struct bytes input)
@@ -485,7 +431,7 @@ static size_t on_input(struct connection *c, struct bytes input)
         struct bytes rest = bytes_of(input.at + used, input.len - used), frame;
         size_t n;
 
-        if (is_at_request(client, rest) && !may_begin(client))
+        if (is_at_request(client, rest) && !port_turn_begin(&client->turn))
             break;
         result = gmq_scan_next(&client->scan, rest, frame_max_bytes, &frame, &n);
         used += n;
@@ -500,9 +446,9 @@ static size_t on_input(struct connection *c, struct bytes input)
         else if (result == GMQ_SCAN_FRAME)
             take_request(client, frame);
     }
-    watch_arrival(client, has_ended,
-                  result == GMQ_SCAN_MORE && gmq_scan_is_inside(&client->scan) &&
-                      c->state == CONNECTION_OPEN);
+    port_turn_watch(&client->turn, has_ended,
+                    result == GMQ_SCAN_MORE && gmq_scan_is_inside(&client->scan) &&
+                        c->state == CONNECTION_OPEN);
     return used;
 }
 
@@ -523,7 +469,6 @@ static void on_closed(struct connection *c)
 {
     struct gmq_client *client = client_of(c);
 
-    timer_disarm(&client->gmq->port.loop->timers, &client->arrival);
     port_turn_leave(&client->turn);
     give_up_waiting(client);
     port_settle(&client->base);
@@ -537,27 +482,20 @@ static void on_closed(struct connection *c)
 #define SPEAK_TLS \
     "{\"id\":null,\"result\":null,\"error\":\"tls_required: this port speaks TLS only\"}\n"
 
-/* A client that speaks TLS would not understand a word, and is closed at once. Otherwise the
- * reply fits into any fresh socket's buffer. Input that has come by now is read, because
- * unread input would turn the close into a reset. */
-static void reject(struct gmq *g, int fd, enum port_admission admission)
+static void reject(struct gmq *g, int fd, struct peer *peer, enum port_admission admission)
 {
     static const char *const why[] = {
         [PORT_IS_FULL] = "too_many: too many connections (limits.connections); try again later",
         [PORT_IS_FULL_FOR_ADDRESS] = "too_many: too many connections from one address "
                                      "(limits.connections_per_address); try again later",
     };
-    char unread[4096];
 
     gmq_reply_error(&g->reply, BYTES("null"), why[admission]);
-    if (g->port.kind.tls.mode != TLS_REQUIRED)
-        (void)send(fd, g->reply.at, g->reply.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    port_reject(&g->port, fd, peer, buf_bytes(&g->reply));
     buf_clear(&g->reply);
-    (void)recv(fd, unread, sizeof(unread), MSG_DONTWAIT);
-    close(fd);
 }
 
-static const struct port_turn_ops turn_ops = {.identity_of = next_identity, .lose = lose_held};
+static const struct port_turn_ops turn_ops = {.lose = lose_held, .time_out = time_out};
 
 static void on_client(struct port *p, int fd, struct peer *peer, enum port_admission admission)
 {
@@ -565,13 +503,11 @@ static void on_client(struct port *p, int fd, struct peer *peer, enum port_admis
     struct gmq_client *client;
 
     if (admission != PORT_ADMITS) {
-        peer_leave(peer);
-        reject(g, fd, admission);
+        reject(g, fd, peer, admission);
         return;
     }
     client = must(calloc(1, sizeof(*client)));
     client->gmq = g;
-    timer_init(&client->arrival, on_arrival_late);
     port_turn_init(&client->turn, &client->base, &turn_ops);
     list_init(&client->waiting);
     list_init(&client->pushes);
@@ -647,6 +583,7 @@ struct port *gmq_new(const struct gmq_options *options, struct loop *loop, struc
 void gmq_reload(struct port *p, const struct gmq_options *options)
 {
     CONTAINER_OF(p, struct gmq, port)->options = *options;
+    port_set_access(p, options->access, options->as);
     port_limit(p, &options->limits, FRAME_BYTES(options->limits.body_max_bytes));
     LIST_EACH (link, &p->clients)
         port_turn_look_again(&client_at(CONTAINER_OF(link, struct port_client, link))->turn);

@@ -21,7 +21,6 @@ struct gmq_client {
     struct port_client base;
     struct gmq *gmq;
     struct gmq_scan scan;
-    struct timer arrival; /* armed while a part of a request is there */
     struct port_turn turn;
     struct list waiting; /* Pops handed to the queue */
     struct list pushes;  /* Pushes handed to the queue */
