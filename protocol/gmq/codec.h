@@ -1,17 +1,14 @@
-/* gmq's wire: where a request ends, its numbers, its replies. Pure.
- */
+/* gmq's requests as bytes: where one ends in the stream, and what it says. Pure. The replies
+ * are reply.h's. */
 #ifndef DUEQ_PROTOCOL_GMQ_CODEC_H
 #define DUEQ_PROTOCOL_GMQ_CODEC_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/bytes.h"
-#include "base/status.h"
-#include "node/store/job.h"
 
-/* One gmq request, from its bytes: {"method","params":[x],"id"}. Pure.
+/* One gmq request, from its bytes: {"method","params":[x],"id"}.
  *
  * Parsing copies nothing: the call borrows from the frame, in which strings are unescaped in
  * place. A call that outlives its frame copies what it needs and no more (gmq_call_move): a
@@ -86,43 +83,5 @@ enum gmq_scan_result gmq_scan_next(struct gmq_scan *scan, struct bytes input,
 
 /* Is the stream inside a frame? */
 bool gmq_scan_is_inside(const struct gmq_scan *scan);
-
-/* A call's numbers of seconds, as gmq's clients send them, in JSON or in a string.
- *
- *   "", soon, 12s, 0x10, inf   no number: 0, as in gmq
- *   5, " 5 ", +5, 5.0, 5e0     5
- *   -1, -0.5                   refused: negative
- *   1.5                        refused: not whole
- *   1e30, 99999999999          refused: above the limit
- */
-
-/* gmq's replies: {"id":..,"result":..,"error":..} and a line feed, compact, the keys always
- * in this order. Each function adds one complete reply to `out`.
- *
- * `id` is raw JSON and echoed as it is. An error is always a JSON string, because gmq's
- * clients print it as one; it has gmq's own words where gmq has some, else a stable word from
- * base/status.h, a colon and a sentence. Only "unknown: .." means that the operation may have
- * happened.
- */
-
-/* gmq adds so much to a job's TTR, and hides it from its clients. */
-#define GMQ_STRICT_TTR_MS 3000
-
-/* The reply to a Push or an Ack that was done. */
-void gmq_reply_done(struct buf *out, struct bytes id, enum gmq_method method);
-
-/* The job of a Pop. `strict`: numbers as strings, and the TTR without what gmq adds to it. */
-void gmq_reply_job(struct buf *out, struct bytes id, struct bytes topic, const struct job *job,
-                   bool strict);
-
-/* A call that the codec refused: `refusal` and `detail` are set. */
-void gmq_reply_refusal(struct buf *out, const struct gmq_call *call, bool strict);
-
-/* A call that ended with `status`, which is not OK. */
-void gmq_reply_status(struct buf *out, const struct gmq_call *call, enum status status,
-                      bool strict);
-
-/* `error` without a call: the request could not be read, or will not be. */
-void gmq_reply_error(struct buf *out, struct bytes id, const char *error);
 
 #endif

@@ -2,7 +2,8 @@
  *
  *   server.c  a client, the bytes that come from it, and its requests: to the queue, and back
  *             as replies
- *   codec.c   where a request ends in the stream, what it says, what is answered; pure
+ *   codec.c   where a request ends in the stream, and what it says; pure
+ *   reply.c   what is answered; pure
  */
 #ifndef DUEQ_PROTOCOL_GMQ_GMQ_H
 #define DUEQ_PROTOCOL_GMQ_GMQ_H

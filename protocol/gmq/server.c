@@ -8,6 +8,7 @@
 #include "protocol/access/role.h"
 #include "protocol/conn/peer.h"
 #include "protocol/gmq/codec.h"
+#include "protocol/gmq/reply.h"
 #include "protocol/json/read.h"
 
 /* A byte of a body takes up to six in JSON (\u0001); the rest is for topic, id and spaces. */

@@ -10,6 +10,7 @@
 
 #include "node/queue/queue.h"
 #include "protocol/gmq/codec.h"
+#include "protocol/gmq/reply.h"
 #include "protocol/json/read.h"
 
 #define FRAME_MAX 600

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "protocol/gmq/codec.h"
+#include "protocol/gmq/reply.h"
 
 static void assert_written(struct buf *out, const char *reply)
 {
