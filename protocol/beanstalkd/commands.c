@@ -595,8 +595,10 @@ static void tell_watched(struct request *r)
     command_answer(r, NULL);
 }
 
+/* Its jobs are ready before it sees the end, also of a reply that it has not read yet. */
 static void quit(struct request *r)
 {
+    holder_end(&r->client->holder);
     command_lose(r, "it said quit");
 }
 

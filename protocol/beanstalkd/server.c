@@ -420,6 +420,12 @@ static void on_end(struct connection *c)
     port_hold_no_more(&client->base);
 }
 
+/* Whoever sees the end of a connection can have its jobs: the release goes first. */
+static void on_finished(struct connection *c)
+{
+    holder_end(&client_of(c)->holder);
+}
+
 static void on_closed(struct connection *c)
 {
     struct beanstalkd_client *client = client_of(c);
@@ -552,8 +558,11 @@ struct port *beanstalkd_new(const struct beanstalkd_options *options, struct loo
 {
     struct beanstalkd *s = must(calloc(1, sizeof(*s)));
 
-    s->port.kind = (struct connection_kind){
-        .on_input = on_input, .on_end = on_end, .is_busy = is_busy, .on_closed = on_closed};
+    s->port.kind = (struct connection_kind){.on_input = on_input,
+                                            .on_end = on_end,
+                                            .on_finished = on_finished,
+                                            .is_busy = is_busy,
+                                            .on_closed = on_closed};
     tubes_init(&s->tubes);
     held_init(&s->held, queue, &loop->timers);
     numbers_init(&s->numbers, queue_buckets(queue));

@@ -113,7 +113,11 @@ void connection_close_when_finished(struct connection *c)
         connection_end_output(c);
         return;
     }
-    if (!connection_is_written(c) || !has_said_goodbye(c))
+    if (!connection_is_written(c))
+        return;
+    if (c->kind->on_finished)
+        c->kind->on_finished(c);
+    if (!has_said_goodbye(c))
         return;
     drain(c);
     connection_close(c, c->reason);

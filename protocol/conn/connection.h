@@ -65,6 +65,11 @@ struct connection_kind {
      * up now. Called again when more requests stood behind in_work_max. NULL: no request ever
      * waits. */
     void (*on_end)(struct connection *c);
+    /* No input will be taken any more, no request is in work, and the client has all replies
+     * that are awaited; it cannot see the end yet, unless it missed some of them. Comes more
+     * than once, and also from within connection_wind_up: it must not close the connection.
+     * NULL: nobody wants to know. */
+    void (*on_finished)(struct connection *c);
     /* A deadline of the protocol's own is running, for a request or a reply: the connection is
      * not idle. NULL: never. */
     bool (*is_busy)(const struct connection *c);

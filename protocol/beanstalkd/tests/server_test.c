@@ -5,6 +5,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -485,6 +488,43 @@ static void ends_a_connection_that_quits(void **state)
     hang_up(t);
 }
 
+/* The release goes before the end can be seen, so a pop behind that finds the job. */
+static void whoever_sees_the_end_of_a_connection_can_have_its_jobs(void **state)
+{
+    struct talker *t, *other = dial(*state);
+
+    talk(other, "put 0 0 10 1\na\n", "INSERTED $1\n");
+    for (int i = 0; i < 3; i++) {
+        t = dial(*state);
+        talk(t, "reserve\n", "RESERVED $1 1\na\n");
+        if (i == 0)
+            tell(t, "quit\n");
+        else
+            shutdown(t->c.fd, SHUT_WR);
+        if (i < 2)
+            hear_end(t);
+        hang_up(t);
+        talk(other, "reserve-with-timeout 0\nrelease $1 0 0\n", "RESERVED $1 1\na\nRELEASED\n");
+    }
+    hang_up(other);
+}
+
+/* The client sees the end before the node knows that the client has the reply. */
+static void a_quit_behind_a_reserve_gives_back_what_that_brings(void **state)
+{
+    struct talker *t = dial(*state), *other = dial(*state);
+    int later = 0;
+
+    assert_int_equal(setsockopt(t->c.fd, IPPROTO_TCP, TCP_QUICKACK, &later, sizeof(later)), 0);
+    tell(t, "reserve\nquit\n");
+    talk(other, "put 0 0 10 1\na\n", "INSERTED $1\n");
+    hear(t, "RESERVED $1 1\na\n");
+    hear_end(t);
+    talk(other, "reserve-with-timeout 0\n", "RESERVED $1 1\na\n");
+    hang_up(t);
+    hang_up(other);
+}
+
 /* ---- the store ---- */
 
 static void a_stop_ends_waiting_connections_without_a_word(void **state)
@@ -728,6 +768,8 @@ int main(void)
         TEST(watches_as_many_tubes_as_it_can),
         TEST(drains),
         TEST(ends_a_connection_that_quits),
+        TEST(whoever_sees_the_end_of_a_connection_can_have_its_jobs),
+        TEST(a_quit_behind_a_reserve_gives_back_what_that_brings),
         TEST(a_stop_ends_waiting_connections_without_a_word),
         TEST(what_is_refused_is_told_and_what_may_have_happened_ends_the_connection),
         TEST(a_job_is_given_back_although_the_store_does_not_answer_at_first),

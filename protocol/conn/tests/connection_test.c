@@ -30,6 +30,9 @@ struct fixture {
     struct buf lines;     /* in work */
     unsigned ends;
     unsigned acks;
+    unsigned finishes;
+    bool looks;   /* the peer tries to read when it finishes, */
+    bool is_told; /* and something was there, or the end */
     bool is_closed;
 };
 
@@ -60,6 +63,18 @@ static size_t on_input(struct connection *c, struct bytes input)
 static void on_end(struct connection *c)
 {
     fixture_of(c)->ends++;
+}
+
+static ssize_t take(struct fixture *f, char *to, size_t room, int flags);
+
+static void on_finished(struct connection *c)
+{
+    struct fixture *f = fixture_of(c);
+    char byte;
+
+    assert_int_equal(c->in_work, 0);
+    f->finishes++;
+    f->is_told |= f->looks && take(f, &byte, 1, MSG_DONTWAIT) >= 0;
 }
 
 static void on_acked(struct connection *c)
@@ -115,6 +130,7 @@ static int set_up_over(void **state, void (*make)(int ends[2]))
         .on_input = on_input,
         .on_end = on_end,
         .on_acked = on_acked,
+        .on_finished = on_finished,
         .on_closed = on_closed,
         .in_work_max = 3,
         .output_max_bytes = 20000,
@@ -703,6 +719,37 @@ static void the_client_sees_the_end_and_may_still_send(void **state)
     connection_done(&f->connection);
 }
 
+static void it_is_finished_before_the_client_sees_the_end(void **state)
+{
+    struct fixture *f = *state;
+    char byte;
+
+    f->looks = true;
+    say(f, "1\n");
+    connection_wind_up(&f->connection, "the test says so");
+    assert_int_equal(f->finishes, 0);
+    connection_done(&f->connection);
+    assert_true(f->finishes > 0);
+    assert_false(f->is_told);
+    assert_int_equal(take_some(f, &byte, 1), 0);
+}
+
+static void it_is_finished_when_its_client_ends_with_nothing_in_work(void **state)
+{
+    struct fixture *f = *state;
+    char byte;
+
+    f->looks = true;
+    say(f, "1\n");
+    answer(f);
+    assert_heard(f, "1\n");
+    assert_int_equal(shutdown(f->peer, SHUT_WR), 0);
+    turn(f);
+    assert_true(f->finishes > 0);
+    assert_false(f->is_told);
+    assert_int_equal(take_some(f, &byte, 1), 0);
+}
+
 static void a_new_idle_limit_holds_for_old_connections(void **state)
 {
     struct fixture *f = *state;
@@ -1004,6 +1051,8 @@ int main(void)
         plain_test(keeps_no_more_than_the_protocol_says_when_there_is_enough_to_do),
         connection_test(what_the_protocol_sets_a_time_is_not_idle),
         connection_test(the_client_sees_the_end_and_may_still_send),
+        connection_test(it_is_finished_before_the_client_sees_the_end),
+        tcp_test(it_is_finished_when_its_client_ends_with_nothing_in_work),
         connection_test(a_new_idle_limit_holds_for_old_connections),
         tcp_test(what_the_clients_kernel_does_not_have_is_not_acknowledged),
         tcp_test(input_brings_the_acknowledgement_along),
