@@ -1,8 +1,10 @@
 """Who may do what, once a node knows identities: every operation by every role, with a pattern of
 topics and without; the file of identities, its mistakes and its changes; dueqctl with a token."""
 
+import base64
 import contextlib
 import hashlib
+import http.client
 import json
 import os
 import re
@@ -14,6 +16,7 @@ import urllib.request
 
 import pytest
 
+from harness.beanstalkd import Client, Lost
 from harness.certificates import Certificates
 from harness.dueqctl import DONE, REFUSED, UNKNOWN, USAGE, Dueqctl
 from harness.gmq import GmqError, PythonClient
@@ -21,6 +24,7 @@ from harness.http_raw import RawHttp
 from harness.http_tables import contract_in_source
 from harness.node import Node
 from harness.openapi import METHODS
+from harness.ports import free_port
 from harness.refused import said_by
 from harness.wait import wait_until
 
@@ -563,6 +567,45 @@ def test_a_certificate_is_an_identity(make_node, certified, tmp_path):
     with PythonClient(node.gmq_port, bare) as client, \
             pytest.raises(GmqError, match=r"forbidden: the identity of this port .*gmq\.as"):
         client.push("flour", "3")
+
+
+def ask_lmstfy(port, context, method, target, body=None):
+    connection = http.client.HTTPSConnection("localhost", port, timeout=20, context=context)
+    with contextlib.closing(connection):
+        connection.request(method, target, body)
+        reply = connection.getresponse()
+        text = reply.read()
+        return reply.status, json.loads(text) if text else None
+
+
+def test_a_certificate_is_an_identity_of_other_protocols_too(make_node, certified, tmp_path):
+    file = tmp_path / "identities"
+    file.write_text(line("mill", "produce,consume", cert="DNS:client.dueq", topics="ns/*"))
+    file.chmod(0o600)
+    tubes, queues = free_port(), free_port()
+    make_node({"beanstalkd.listen": f"127.0.0.1:{tubes}", "lmstfy.listen": f"127.0.0.1:{queues}",
+               **certified.settings(beanstalkd="required", lmstfy="required"),
+               "tls.client_ca": certified.ca, "tls.client": "optional", "access.file": file}).start()
+    shown, bare = certified.context(certified.client, certified.client_key), certified.context()
+    with Client(tubes, context=shown) as client:
+        client.ask("use ns/flour")
+        assert client.ask("put 0 0 60 3", b"one").startswith(b"INSERTED ")
+        status, job = ask_lmstfy(queues, shown, "GET", "/api/ns/flour")
+        assert (status, base64.b64decode(job["data"])) == (200, b"one")
+        assert ask_lmstfy(queues, shown, "PUT", "/api/ns/bread", b"two" * 10_000)[0] == 201
+        client.ask("watch ns/bread")
+        reply = client.ask("reserve")
+        assert reply.endswith(b"\r\n" + b"two" * 10_000)
+        assert client.ask(f"delete {reply.split()[1].decode()}") == b"DELETED"
+        client.ask("use others")
+        assert client.ask("put 0 0 60 3", b"one") == b"FORBIDDEN"
+    assert ask_lmstfy(queues, shown, "PUT", "/api/others/bread", b"x")[0] == 401
+    assert ask_lmstfy(queues, bare, "PUT", "/api/ns/bread", b"x")[0] == 401
+    with Client(tubes, context=bare) as client:
+        client.ask("use ns/flour")
+        assert client.ask("put 0 0 60 3", b"one") == b"FORBIDDEN"
+    with Client(tubes) as client, pytest.raises(Lost):  # it speaks plain
+        client.ask("stats")
 
 
 def test_a_certificate_holds_until_its_identity_goes_also_on_a_kept_connection(

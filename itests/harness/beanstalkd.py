@@ -86,11 +86,14 @@ class Lost(Exception):
 
 
 class Client:
-    """One connection; ask(line) is the whole reply, with its body, without the last line's end."""
+    """One connection; ask(line) is the whole reply, with its body, without the last line's end.
+    `context`: of TLS."""
 
-    def __init__(self, port, host=HERE, timeout_s=60):
+    def __init__(self, port, host=HERE, timeout_s=60, context=None):
         try:
             self.socket = connect(port, host, timeout_s)
+            if context:
+                self.socket = context.wrap_socket(self.socket, server_hostname=host)
         except OSError as error:
             raise Lost(str(error)) from error
         self._buffer = b""
