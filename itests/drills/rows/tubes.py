@@ -4,7 +4,7 @@ import statistics
 
 from drills.clients.load import TOPICS
 from drills.clients.tubes import Tubes
-from drills.hosts.cluster import Plan
+from drills.hosts.cluster import CLUSTER, STANDBY, Plan
 from drills.hosts.nodes import TUBES_PORT
 from drills.rows.row import Row, row, stay
 from drills.witness import all_hurt, changed, workers
@@ -23,10 +23,12 @@ def _switch_over(leader):
     assert done.code == 0, done
 
 
+ALL_SCAN = ", all nodes scan"
 FAULTS = {"killed": lambda leader: leader.kill("worker"),
           "killed with its warden": lambda leader: leader.kill_all(),
           "frozen": lambda leader: leader.freeze("both"),
           "switchover": _switch_over}
+FAULTS |= {name + ALL_SCAN: FAULTS[name] for name in ("killed", "frozen")}
 
 
 @row("33", "beanstalkd's clients, whose leader is killed, frozen or switched over")
@@ -34,7 +36,8 @@ class BeanstalkdClients(Row):
     """Beside the steady load they put, reserve, delete, release, bury, kick and touch, and hold jobs for
     an hour. Nothing of theirs is lost, early, or twice but for what was under way; and the jobs that were
     held over a connection that has ended come to others within seconds. All of them are at the leader. In
-    a switchover it stays their node: no connection ends, and no reservation."""
+    a switchover it stays their node: no connection ends, and no reservation. Where all nodes scan a leader
+    gives reservations back, too."""
 
     variants = tuple(FAULTS)
     short_variants = ("killed", "switchover")
@@ -45,9 +48,13 @@ class BeanstalkdClients(Row):
     def __init__(self):
         self.came_ms = []  # of all rounds
 
+    def plan_key(self, variant):
+        return "shared" if variant.endswith(ALL_SCAN) else ""
+
     def plan(self, variant):
         """The history, which the judge of the steady load reads, is of its topics alone."""
-        return Plan(has_tubes=True, settings={"topics": [{"name": name, "history": True}
+        mode = CLUSTER if variant.endswith(ALL_SCAN) else STANDBY
+        return Plan(mode, has_tubes=True, settings={"topics": [{"name": name, "history": True}
                                                          for name in TOPICS]})
 
     def witness(self, drill):
@@ -69,7 +76,7 @@ class BeanstalkdClients(Row):
 
     def hold(self, drill):
         """Of a frozen node somebody else must give the reservations back."""
-        if drill.variant == "frozen":
+        if drill.variant.startswith("frozen"):
             stay(drill, 2 * drill.session_ms)
         self.tubes.wait_flowing()
         self.has_flowed = True
@@ -84,7 +91,7 @@ class BeanstalkdClients(Row):
         return list(self.tubes.came_back_ms(self.held, drill.since_ms))
 
     def heal(self, drill):
-        if drill.variant == "frozen":
+        if drill.variant.startswith("frozen"):
             drill.leader.thaw()
         if self.tubes:
             self.drained = self.has_flowed and self.tubes.drain()
