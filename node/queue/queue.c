@@ -421,7 +421,7 @@ static void on_bucket(struct op *op)
 
 /* ---- queue ---- */
 
-enum status queue_check(struct queue *q, const struct op *op)
+static enum status check(const struct queue *q, const struct op *op)
 {
     return engine_is_over(q) ? STATUS_SHUTTING_DOWN
                              : check_op(op, &q->core.options, q->core.store->buckets);
@@ -429,7 +429,7 @@ enum status queue_check(struct queue *q, const struct op *op)
 
 void queue_submit(struct queue *q, struct op *op)
 {
-    enum status status = queue_check(q, op);
+    enum status status = check(q, op);
 
     if (status != STATUS_OK) {
         core_refuse(&q->core, op, status);

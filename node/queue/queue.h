@@ -250,10 +250,6 @@ void queue_stop(struct queue *q, void (*on_stopped)(void *arg), void *arg);
  */
 void queue_submit(struct queue *q, struct op *op);
 
-/* Would it be refused by that for its inputs, or because the queue stops? For those who do
- * something else first. OK, or why. */
-enum status queue_check(struct queue *q, const struct op *op) MUST_CHECK;
-
 /* The caller's client has left, or waits no longer. While the store is away an op that was
  * never sent is dropped, and ends UNAVAILABLE soon; a read that waits for its turn is dropped
  * also while the store is there. All else goes on; so does every ACK, because its work is done.

@@ -386,6 +386,13 @@ struct op {
         struct {
             unsigned
                 states; /* 1 << enum job_state: only from these, else WRONG_STATE; 0: any */
+            bool is_as_seen; /* only while its due, delay and creation are these, as they were
+                              * when the caller looked; else WRONG_STATE. A job that replaced
+                              * the one that was seen has others, but where both were pushed
+                              * within one millisecond */
+            int64_t due_ms;
+            int64_t delay_ms;
+            int64_t created_ms; /* of its EXTRA; 0: it has none */
         } cancel;
         struct {
             enum job_state state; /* PURGE; KICK: JOB_DELAYED, first due first; else the dead */

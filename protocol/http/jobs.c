@@ -49,13 +49,19 @@ void http_submit(struct exchange *x, const struct op *op, void (*on_done)(struct
 struct by_id {
     struct http_call call; /* first: abandon() finds it */
     struct id_find find;
-    struct op cancel;
-    char topic[NAME_MAX_BYTES]; /* that was found */
+    struct op rival;                    /* of http_push_over(): the job of another topic */
+    void (*on_pushed)(struct op *push); /* of http_push_over(): the caller's */
+    char topic[NAME_MAX_BYTES];         /* that was found */
 };
+
+static struct by_id *by_id_of(const struct id_find *find)
+{
+    return CONTAINER_OF(find, struct by_id, find);
+}
 
 static bool is_clients(const struct id_find *find, struct bytes topic)
 {
-    return exchange_has_topic(CONTAINER_OF(find, struct by_id, find)->call.x, topic);
+    return exchange_has_topic(by_id_of(find)->call.x, topic);
 }
 
 /* False: there is none, or why that could not be told, or the identity has gone meanwhile; then
@@ -78,14 +84,14 @@ static void submit(struct by_id *by)
 }
 
 static void begin(struct exchange *x, const struct op *op, void (*on_done)(struct op *op),
-                  void (*add)(struct buf *out, const struct op *op),
-                  void (*on_found)(struct id_find *find))
+                  void (*add)(struct buf *out, const struct op *op), const struct id_find *find)
 {
     struct op own;
     struct by_id *by = keep(x, sizeof(*by), op, &own);
 
-    *by = (struct by_id){.call = {.op = own, .x = x, .add = add},
-                         .find = {.id = own.id, .is_for = is_clients, .on_done = on_found}};
+    *by = (struct by_id){
+        .call = {.op = own, .x = x, .add = add}, .find = *find, .on_pushed = on_done};
+    by->find.id = own.id;
     by->call.op.client = exchange_client(x);
     by->call.op.on_done = on_done;
     by->call.op.is_alone = true;
@@ -95,7 +101,7 @@ static void begin(struct exchange *x, const struct op *op, void (*on_done)(struc
 
 static void on_found(struct id_find *find)
 {
-    struct by_id *by = CONTAINER_OF(find, struct by_id, find);
+    struct by_id *by = by_id_of(find);
 
     if (take_topic(by, &by->call.op.topic))
         submit(by);
@@ -106,57 +112,113 @@ static void on_found(struct id_find *find)
 void http_submit_by_id(struct exchange *x, const struct op *op, void (*on_done)(struct op *op),
                        void (*add)(struct buf *out, const struct op *op))
 {
-    begin(x, op, on_done, add, on_found);
+    static const struct id_find find = {.is_for = is_clients, .on_done = on_found};
+
+    begin(x, op, on_done, add, &find);
 }
 
+/* ---- a push that replaces a job of another topic ---- */
+
+/* Its own topic's job needs no search: the push replaces it. */
+static bool is_rival(const struct id_find *find, struct bytes topic)
+{
+    return is_clients(find, topic) && !bytes_equal(topic, by_id_of(find)->call.op.topic);
+}
+
+static void end_push(struct by_id *by, enum status status)
+{
+    by->call.op.status = status;
+    by->on_pushed(&by->call.op);
+}
+
+/* What has become of the cancel is known, or it is not: the push has happened. */
 static void on_cancelled(struct op *op)
 {
-    struct by_id *by = CONTAINER_OF(op, struct by_id, cancel);
+    struct by_id *by = CONTAINER_OF(op, struct by_id, rival);
+    bool is_gone = op->status == STATUS_OK || op->status == STATUS_NOT_FOUND;
 
-    by->call.has_cancelled = op->status == STATUS_OK;
-    if (op->status == STATUS_OK || op->status == STATUS_NOT_FOUND) {
-        submit(by);
+    by->call.left_rival = !is_gone && op->status != STATUS_NOT_REPLICATED;
+    if (by->call.left_rival)
+        end_push(by, STATUS_UNKNOWN);
+    else
+        end_push(by, is_gone ? STATUS_OK : op->status);
+}
+
+/* The cancel needs neither the client nor its identity any more: the push was allowed, and the
+ * rival was the client's. */
+static void on_pushed_beside(struct op *op)
+{
+    struct by_id *by = CONTAINER_OF(op, struct by_id, call.op);
+
+    if (op->status != STATUS_OK) {
+        end_push(by, op->status);
         return;
     }
-    by->call.op.status = op->status;
-    by->call.op.on_done(&by->call.op);
+    by->call.x->on_cancel_wait = NULL;
+    by->rival.on_done = on_cancelled;
+    queue_submit(exchange_queue(by->call.x), &by->rival);
+}
+
+static void prepare_cancel(struct by_id *by)
+{
+    const struct job *seen = &by->rival.out.row.job;
+    int64_t created_ms = seen->extra.is_there ? seen->extra.created_ms : 0;
+    struct op cancel = {.verb = OP_CANCEL,
+                        .topic = by->rival.topic,
+                        .id = by->call.op.id,
+                        .client = by->call.op.client,
+                        .is_alone = true,
+                        .in.cancel = {.is_as_seen = true,
+                                      .due_ms = seen->due_ms,
+                                      .delay_ms = seen->delay_ms,
+                                      .created_ms = created_ms}};
+
+    by->rival = cancel;
+}
+
+static void on_rival_seen(struct op *op)
+{
+    struct by_id *by = CONTAINER_OF(op, struct by_id, rival);
+
+    if (op->status == STATUS_OK) {
+        prepare_cancel(by);
+        by->call.op.on_done = on_pushed_beside;
+    }
+    if (op->status == STATUS_OK || op->status == STATUS_NOT_FOUND)
+        submit(by);
+    else
+        end_push(by, op->status);
 }
 
 static void on_rival_found(struct id_find *find)
 {
-    struct by_id *by = CONTAINER_OF(find, struct by_id, find);
+    struct by_id *by = by_id_of(find);
     struct bytes topic;
 
-    if (!take_topic(by, &topic)) {
-        if (by->call.op.status == STATUS_NOT_FOUND)
-            submit(by);
-        else
-            by->call.op.on_done(&by->call.op);
-        return;
-    }
-    /* A push that is refused must not cost the job that is in its way. */
-    if (bytes_equal(topic, by->call.op.topic) ||
-        queue_check(exchange_queue(by->call.x), &by->call.op)) {
+    if (take_topic(by, &topic)) {
+        by->rival = (struct op){.verb = OP_GET,
+                                .topic = topic,
+                                .id = by->call.op.id,
+                                .client = by->call.op.client,
+                                .on_done = on_rival_seen,
+                                .is_alone = true};
+        queue_submit(exchange_queue(by->call.x), &by->rival);
+    } else if (by->call.op.status == STATUS_NOT_FOUND) {
         submit(by);
-        return;
+    } else {
+        by->call.op.on_done(&by->call.op);
     }
-    by->cancel = (struct op){.verb = OP_CANCEL,
-                             .topic = topic,
-                             .id = by->call.op.id,
-                             .client = by->call.op.client,
-                             .on_done = on_cancelled,
-                             .is_alone = true};
-    queue_submit(exchange_queue(by->call.x), &by->cancel);
 }
 
 void http_push_over(struct exchange *x, const struct op *op, void (*on_done)(struct op *op),
                     void (*add)(struct buf *out, const struct op *op))
 {
+    static const struct id_find find = {.is_for = is_rival, .on_done = on_rival_found};
     struct op own = *op;
 
     own.in.push.mode = PUSH_REPLACE;
     own.in.push.is_indexed = true;
-    begin(x, &own, on_done, add, on_rival_found);
+    begin(x, &own, on_done, add, &find);
 }
 
 /* ---- an acknowledgement by an id alone ---- */

@@ -20,7 +20,7 @@ struct http_call {
     struct op op;
     struct exchange *x;
     void (*add)(struct buf *out, const struct op *op); /* the caller's, as it was given */
-    bool has_cancelled; /* of http_push_over(): the job of another topic is gone */
+    bool left_rival;                                   /* of http_push_over(), see there */
 };
 
 /* Submits a copy of `op`, for the exchange's client. Its id, and a push's attributes, are
@@ -36,12 +36,21 @@ void http_submit_by_id(struct exchange *x, const struct op *op, void (*on_done)(
                        void (*add)(struct buf *out, const struct op *op));
 
 /* A push to clients for whom an id is of one job in all topics: a job of this id goes, wherever
- * it is. In another topic that cannot be one step with the push: it is cancelled first, so a
- * node that dies in between leaves neither; and of two such pushes at once, to two topics, both
- * may stay. `op` is a PUSH with an id. Where the cancelling fails, it is not pushed, and ends
- * so. */
+ * it is. In another topic that cannot be one step with the push, so it is cancelled behind it:
+ * a push that is refused costs no job, and a node that dies in between leaves both. `op` is a
+ * PUSH with an id.
+ *
+ * It cancels only the job that it has seen before the push. Else two such pushes at once, to
+ * two topics, could cancel each other's; so both may stay. Where the push has happened and the
+ * other job may be there still, it ends UNKNOWN with `left_rival`; a repetition finds that
+ * job, unless both topics are in one bucket, which knows the newer one by its id. */
 void http_push_over(struct exchange *x, const struct op *op, void (*on_done)(struct op *op),
                     void (*add)(struct buf *out, const struct op *op));
+
+/* What clients are told where `left_rival`. */
+#define HTTP_LEFT_RIVAL                                                                       \
+    "the job is pushed, but an older one with its id, in another topic, may be there still: " \
+    "push again"
 
 /* In `on_done`: the call that the op belongs to. */
 static inline struct http_call *http_call_of(struct op *op)

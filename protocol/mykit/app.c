@@ -75,28 +75,16 @@ static uint64_t id_number(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static void reply_not_pushed(const struct http_call *call)
-{
-    enum status status = call->op.status;
-    const struct http_error_row *row = http_error_row(http_error_of(status));
-
-    if (call->has_cancelled && !status_is_unknown(status))
-        exchange_reply_error_text(call->x, http_error_of(status),
-                                  "%s: the id's job in another topic is gone, and this one is "
-                                  "not pushed: %s; push it again",
-                                  row->word, row->text);
-    else
-        reply_failure(call->x, status);
-}
-
 static void on_pushed(struct op *op)
 {
     struct http_call *call = http_call_of(op);
 
     if (op->status == STATUS_OK)
         reply_text(call->x, op->id);
+    else if (call->left_rival)
+        exchange_reply_error_text(call->x, HTTP_ERROR_UNKNOWN, "unknown: " HTTP_LEFT_RIVAL);
     else
-        reply_not_pushed(call);
+        reply_failure(call->x, op->status);
 }
 
 /* False: answered. */

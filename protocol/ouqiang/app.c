@@ -76,16 +76,13 @@ static bool read(struct exchange *x, struct ouqiang_request *request)
 static void on_pushed(struct op *op)
 {
     const struct http_call *call = http_call_of(op);
-    enum http_error error;
 
-    if (op->status == STATUS_OK) {
+    if (op->status == STATUS_OK)
         reply(call->x, BYTES("添加成功"), BYTES("null"));
-        return;
-    }
-    error = http_error_of(op->status);
-    exchange_reply_error_text(
-        call->x, error, "%s%s", http_error_row(error)->text,
-        call->has_cancelled ? "; the id's job in another topic is gone: push it again" : "");
+    else if (call->left_rival)
+        exchange_reply_error_text(call->x, HTTP_ERROR_UNKNOWN, HTTP_LEFT_RIVAL);
+    else
+        exchange_reply_status_error(call->x, op->status);
 }
 
 static void push(struct exchange *x)

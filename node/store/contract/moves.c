@@ -230,6 +230,45 @@ static void a_cancel_may_be_for_some_states_only(void **state)
     assert_status(cancel_from("dead", FROM_ANYWHERE), NOT_FOUND);
 }
 
+static struct op cancel_seen(const struct job *job)
+{
+    struct op op = {.verb = OP_CANCEL, .topic = TOPIC, .id = job->id};
+
+    op.in.cancel.is_as_seen = true;
+    op.in.cancel.due_ms = job->due_ms;
+    op.in.cancel.delay_ms = job->delay_ms;
+    op.in.cancel.created_ms = job->extra.is_there ? job->extra.created_ms : 0;
+    return op;
+}
+
+/* Whatever the one says that the other does not is another push. */
+static void a_cancel_may_be_of_the_job_that_was_seen_only(void **state)
+{
+    for (unsigned kind = 0; kind < 3; kind++) {
+        struct op push = push_op(TOPIC, "a"), op;
+        struct job job;
+
+        push.in.push.has_extra = kind > 0;
+        push.in.push.delay_ms = kind == 2 ? FAR_MS : 0;
+        push.in.push.bytes_max = kind * 1000; /* its body counts: a bit of the delay */
+        run_well(push);
+        job = get("a");
+        op = cancel_seen(&job);
+        op.in.cancel.due_ms++;
+        assert_status(run(op), WRONG_STATE);
+        op = cancel_seen(&job);
+        op.in.cancel.delay_ms++;
+        assert_status(run(op), WRONG_STATE);
+        op = cancel_seen(&job);
+        op.in.cancel.created_ms++;
+        assert_status(run(op), WRONG_STATE);
+        if (kind == 1)
+            pop_one(); /* a pop is no push */
+        assert_status(run(cancel_seen(&job)), OK);
+        assert_status(cancel("a"), NOT_FOUND);
+    }
+}
+
 /* ---- what a move tells ---- */
 
 static void what_becomes_ready_is_announced(void **state)
@@ -268,6 +307,7 @@ static const struct CMUnitTest tests[] = {
     TEST(only_from_the_states_asked_for),
     TEST(what_is_not_there_is_not_moved),
     TEST(a_cancel_may_be_for_some_states_only),
+    TEST(a_cancel_may_be_of_the_job_that_was_seen_only),
     TEST(a_time_too_far_ahead_moves_nothing),
     TEST(what_becomes_ready_is_announced),
     TEST(a_large_body_moves_along),

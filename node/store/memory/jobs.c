@@ -455,6 +455,12 @@ enum status memory_run_bury(struct call *c)
 
 /* ---- jobs ---- */
 
+static bool is_as_seen(const struct job *job, const struct op *op)
+{
+    return job->due_ms == op->in.cancel.due_ms && job->delay_ms == op->in.cancel.delay_ms &&
+           (job->extra.is_there ? job->extra.created_ms : 0) == op->in.cancel.created_ms;
+}
+
 enum status memory_run_cancel(struct call *c)
 {
     struct record *record = record_find(c->topic, c->op->id);
@@ -463,6 +469,8 @@ enum status memory_run_cancel(struct call *c)
     if (!record)
         return STATUS_NOT_FOUND;
     if (states && !(states & 1u << record->job.state))
+        return STATUS_WRONG_STATE;
+    if (c->op->in.cancel.is_as_seen && !is_as_seen(&record->job, c->op))
         return STATUS_WRONG_STATE;
     record_delete(c->topic, record);
     memory_topic_release(c->topic);

@@ -222,41 +222,168 @@ static void nothing_happens_where_the_store_is_away(void **state)
                         "{\"code\":1,\"message\":\"删除失败: unavailable: ");
 }
 
-/* The job that is in the way may be gone, or not: the push is not tried, and says so. */
-static void an_answer_that_is_lost_is_told_from_a_refusal(void **state)
-{
-    struct fixture *f = *state;
-    struct client c;
+struct asking {
+    struct op op;
+    bool is_done;
+};
 
-    push(f, "u", "a", "b");
-    memory_store_hold(f->ms);
-    c = connect_client(f);
-    send_call(&c, "POST", "/push", PUSH_OF_A);
-    AWAIT(f, queue_stats(f->queue)->in_flight > 0);
-    memory_store_fail(f->ms, 1, STATUS_UNKNOWN, MEMORY_DONE); /* after the search, the cancel */
-    memory_store_unhold(f->ms);
-    assert_reply_starts(receive(&c), 200, "{\"code\":1,\"message\":\"添加失败: unknown: ");
-    leave(&c);
-    assert_int_equal(queue_stats(f->queue)->done[OP_PUSH], 1);
+static void on_asked(struct op *op)
+{
+    CONTAINER_OF(op, struct asking, op)->is_done = true;
 }
 
-static void a_push_that_fails_behind_a_cancel_says_what_is_gone(void **state)
+/* Of the engine, past the port. */
+static struct op run(struct fixture *f, struct op op)
+{
+    struct asking a = {.op = op};
+
+    a.op.on_done = on_asked;
+    queue_submit(f->queue, &a.op);
+    AWAIT(f, a.is_done);
+    return a.op;
+}
+
+static bool is_there(struct fixture *f, const char *topic)
+{
+    struct op op = {.verb = OP_GET, .topic = bytes_of_text(topic), .id = BYTES("a")};
+
+    return run(f, op).status == STATUS_OK;
+}
+
+/* Sends it, and lets answers of the store come, and effects with them, until that of this verb
+ * is kept back. */
+static struct client push_as_far_as(struct fixture *f, enum op_verb verb)
+{
+    struct client c = connect_client(f);
+    unsigned long before = memory_store_count(f->ms, verb);
+
+    memory_store_hold(f->ms);
+    send_call(&c, "POST", "/push", PUSH_OF_A);
+    while (memory_store_count(f->ms, verb) == before) {
+        fixture_turn(f);
+        if (memory_store_count(f->ms, verb) == before)
+            memory_store_release(f->ms, 1);
+    }
+    return c;
+}
+
+static void expect_reply_of(struct fixture *f, struct client *c, const char *start)
+{
+    memory_store_unhold(f->ms);
+    assert_reply_starts(receive(c), 200, start);
+    leave(c);
+}
+
+static void a_full_topic_costs_no_job_of_another_one(void **state)
+{
+    struct fixture *f = *state;
+    struct op full = {.verb = OP_CONFIGURE, .topic = BYTES("t")};
+
+    full.in.configure.mask = SETTING_BIT(MAX_JOBS);
+    full.in.configure.settings =
+        (struct topic_settings){.set = SETTING_BIT(MAX_JOBS), .max_jobs = 1};
+    assert_int_equal(run(f, full).status, STATUS_OK);
+    push(f, "t", "b", "it is full");
+    push(f, "u", "a", "b");
+    assert_reply_starts(call(f, "POST", "/push", PUSH_OF_A), 200,
+                        "{\"code\":1,\"message\":\"添加失败: topic_full: ");
+    assert_true(is_there(f, "u"));
+    assert_false(is_there(f, "t"));
+}
+
+#define LEFT_RIVAL                                                                               \
+    "{\"code\":1,\"message\":\"添加失败: unknown: the job is pushed, but an older one with " \
+    "its "                                                                                       \
+    "id, in another topic, may be there still: push again\""
+
+/* `v` is in another bucket than `t`, so that a repetition finds its job. */
+static void a_cancel_that_fails_behind_a_push_says_that_both_may_be_there(void **state)
+{
+    static const struct {
+        enum status status;
+        enum memory_effect effect;
+        bool stays;
+    } rows[] = {{STATUS_UNAVAILABLE, MEMORY_UNDONE, true},
+                {STATUS_STORE_ERROR, MEMORY_UNDONE, true},
+                {STATUS_UNKNOWN, MEMORY_DONE, false}};
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct client c;
+
+        push(f, "v", "a", "b");
+        c = push_as_far_as(f, OP_PUSH);
+        memory_store_fail(f->ms, 1, rows[i].status, rows[i].effect);
+        expect_reply_of(f, &c, LEFT_RIVAL);
+        assert_true(is_there(f, "t"));
+        assert_int_equal(is_there(f, "v"), rows[i].stays);
+        push(f, "t", "a", "again");
+        assert_true(is_there(f, "t"));
+        assert_false(is_there(f, "v"));
+    }
+}
+
+static void a_push_whose_answer_is_lost_leaves_the_job_of_another_topic(void **state)
 {
     struct fixture *f = *state;
     struct client c;
 
     push(f, "u", "a", "b");
-    memory_store_hold(f->ms);
-    c = connect_client(f);
-    send_call(&c, "POST", "/push", PUSH_OF_A);
-    AWAIT(f, queue_stats(f->queue)->in_flight == 4); /* the search, in each bucket */
-    memory_store_release(f->ms, 4);
-    AWAIT(f, queue_stats(f->queue)->in_flight == 1); /* the cancel */
-    memory_store_fail(f->ms, 1, STATUS_UNAVAILABLE, MEMORY_UNDONE);
-    memory_store_unhold(f->ms);
-    assert_has(receive(&c), "{\"code\":1,\"message\":\"添加失败: unavailable: ");
-    assert_has(buf_text(&f->reply), "; the id's job in another topic is gone: push it again\"");
+    c = push_as_far_as(f, OP_GET);
+    memory_store_fail(f->ms, 1, STATUS_UNKNOWN, MEMORY_DONE);
+    expect_reply_of(f, &c,
+                    "{\"code\":1,\"message\":\"添加失败: unknown: the store did not answer");
+    assert_true(is_there(f, "u"));
+    assert_true(is_there(f, "t"));
+}
+
+/* Else the other push, to this topic, could have cancelled ours, and neither would be left. */
+static void a_job_that_is_pushed_anew_meanwhile_is_not_cancelled(void **state)
+{
+    struct fixture *f = *state;
+    struct op other = {.verb = OP_PUSH, .topic = BYTES("u"), .id = BYTES("a")};
+    struct asking a;
+    struct client c;
+
+    push(f, "u", "a", "b");
+    c = push_as_far_as(f, OP_GET);
+    other.in.push.mode = PUSH_REPLACE;
+    other.in.push.delay_ms = 5000;
+    other.on_done = on_asked;
+    a = (struct asking){.op = other};
+    queue_submit(f->queue, &a.op);
+    expect_reply_of(f, &c, LEFT_RIVAL);
+    AWAIT(f, a.is_done);
+    assert_true(is_there(f, "u"));
+    assert_true(is_there(f, "t"));
+}
+
+static void a_job_that_goes_meanwhile_is_no_rival(void **state)
+{
+    struct fixture *f = *state;
+    struct client c;
+    struct asking a = {
+        .op = {.verb = OP_CANCEL, .topic = BYTES("u"), .id = BYTES("a"), .on_done = on_asked}};
+
+    push(f, "u", "a", "b");
+    c = push_as_far_as(f, OP_PUSH);
+    queue_submit(f->queue, &a.op);
+    expect_reply_of(f, &c, PUSHED);
+    AWAIT(f, a.is_done);
+    assert_true(is_there(f, "t"));
+}
+
+static void a_client_that_leaves_behind_its_push_leaves_no_rival(void **state)
+{
+    struct fixture *f = *state;
+    struct client c;
+
+    push(f, "u", "a", "b");
+    c = push_as_far_as(f, OP_PUSH);
     leave(&c);
+    memory_store_unhold(f->ms);
+    AWAIT(f, !is_there(f, "u"));
+    assert_true(is_there(f, "t"));
 }
 
 static void topics_are_those_of_the_ports_identity(void **state)
@@ -349,8 +476,12 @@ int main(void)
         TEST(no_page_of_another_site_asks),
         TEST(a_body_over_the_limit_is_refused),
         TEST(nothing_happens_where_the_store_is_away),
-        TEST(an_answer_that_is_lost_is_told_from_a_refusal),
-        TEST(a_push_that_fails_behind_a_cancel_says_what_is_gone),
+        TEST(a_full_topic_costs_no_job_of_another_one),
+        TEST(a_cancel_that_fails_behind_a_push_says_that_both_may_be_there),
+        TEST(a_push_whose_answer_is_lost_leaves_the_job_of_another_topic),
+        TEST(a_job_that_is_pushed_anew_meanwhile_is_not_cancelled),
+        TEST(a_job_that_goes_meanwhile_is_no_rival),
+        TEST(a_client_that_leaves_behind_its_push_leaves_no_rival),
         TEST(topics_are_those_of_the_ports_identity),
         TEST(a_consumer_finishes_no_delayed_job),
         TEST(an_identity_that_goes_meanwhile_deletes_nothing),

@@ -174,8 +174,17 @@ static void add_topic_and_id(struct script_call *call, const struct script_keys 
 static void add_cancel(struct script_call *call, const struct script_keys *keys,
                        const struct op *op)
 {
+    const char *at;
+
     add_topic_and_id(call, keys, op);
     call_add_number(call, op->in.cancel.states);
+    if (!op->in.cancel.is_as_seen)
+        return;
+    at = call_pack_begin(call);
+    call_pack(call, 6, op->in.cancel.due_ms);
+    call_pack(call, 5, op->in.cancel.delay_ms);
+    call_pack(call, 6, op->in.cancel.created_ms);
+    call_pack_end(call, at);
 }
 
 static void add_move(struct script_call *call, const struct script_keys *keys,
