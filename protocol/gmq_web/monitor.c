@@ -13,6 +13,7 @@
 #include "protocol/http/jobs.h"
 
 #define CENSUS_WAIT_MS 10000
+#define FIRSTS_AT_ONCE 64
 #define LIMIT_DEFAULT  20
 #define LIMIT_MAX      1000
 
@@ -20,6 +21,8 @@
 
 /* A topic of the answer. */
 struct stat {
+    struct stats *of;
+    struct op first; /* its first reservation to end */
     int64_t job_count;
     int64_t next_ms;
     size_t len;
@@ -30,13 +33,13 @@ struct stats {
     struct exchange *x;
     enum gmq_web_kind kind;
     struct census_call call;
-    struct op op; /* when the next reservation of a topic ends */
     struct stat *rows;
     unsigned count;
-    unsigned told;   /* rows whose next_ms is known */
-    const char *msg; /* static */
-    bool is_asking;  /* the census is on its way */
-    bool is_left;    /* the client waits no longer */
+    unsigned asked;      /* rows whose `first` was sent */
+    unsigned unanswered; /* those of them that are on their way */
+    enum status status;  /* not OK: why there is no answer, and no more rows are asked for */
+    const char *msg;     /* static */
+    bool is_asking;      /* the census is on its way */
 };
 
 static void answer(struct stats *s)
@@ -59,41 +62,43 @@ static void refuse(struct stats *s, enum status status)
     exchange_reply_status_error(s->x, status);
 }
 
-static void find_next(struct stats *s);
+static void find_firsts(struct stats *s);
 
 /* Reserved jobs are listed in the order in which their time ends. One that has just been
  * acknowledged leaves none. */
 static void on_first(struct op *op)
 {
-    struct stats *s = CONTAINER_OF(op, struct stats, op);
+    struct stat *row = CONTAINER_OF(op, struct stat, first);
+    struct stats *s = row->of;
 
-    if (op->status) {
-        refuse(s, op->status);
-        return;
-    }
-    s->rows[s->told].next_ms =
-        op->out.list.count ? op->out.list.rows[0].place_ms : clock_wall_ms();
-    s->told++;
-    find_next(s);
+    if (op->status == STATUS_OK)
+        row->next_ms = op->out.list.count ? op->out.list.rows[0].place_ms : clock_wall_ms();
+    else if (s->status == STATUS_OK)
+        s->status = op->status;
+    s->unanswered--;
+    find_firsts(s);
 }
 
-static void find_next(struct stats *s)
+/* Questions of one turn travel together. Ends where none is open. */
+static void find_firsts(struct stats *s)
 {
-    const struct stat *row = &s->rows[s->told];
+    while (s->status == STATUS_OK && s->asked < s->count && s->unanswered < FIRSTS_AT_ONCE) {
+        struct stat *row = &s->rows[s->asked++];
 
-    if (s->told == s->count) {
+        row->of = s;
+        row->first = (struct op){.verb = OP_LIST,
+                                 .on_done = on_first,
+                                 .topic = bytes_of(row->name, row->len),
+                                 .in.list = {.state = JOB_RESERVED, .limit = 1}};
+        s->unanswered++;
+        queue_submit(exchange_queue(s->x), &row->first);
+    }
+    if (s->unanswered)
+        return;
+    if (s->status)
+        refuse(s, s->status);
+    else
         answer(s);
-        return;
-    }
-    if (s->is_left) {
-        refuse(s, STATUS_CANCELLED);
-        return;
-    }
-    s->op = (struct op){.verb = OP_LIST,
-                        .on_done = on_first,
-                        .topic = bytes_of(row->name, row->len),
-                        .in.list = {.state = JOB_RESERVED, .limit = 1}};
-    queue_submit(exchange_queue(s->x), &s->op);
 }
 
 static void add_row(struct stats *s, const struct topic_count *topic, int64_t counted_ms)
@@ -127,7 +132,7 @@ static void on_counted(struct census_call *call)
     if (!census->is_whole || census->looked_at > census->top_count)
         s->msg = "there are more topics: these are those with the most jobs";
     if (s->kind == GMQ_WEB_RESERVED)
-        find_next(s);
+        find_firsts(s);
     else
         answer(s);
 }
@@ -136,11 +141,13 @@ static void on_cancel_stats(struct exchange *x)
 {
     struct stats *s = x->handler;
 
-    s->is_left = true;
-    if (s->is_asking)
+    if (s->is_asking) {
         queue_census_cancel(&s->call);
-    else if (!exchange_is_stopping(x))
-        queue_abandon(exchange_queue(x), &s->op);
+        return;
+    }
+    s->status = STATUS_CANCELLED;
+    for (unsigned i = 0; i < s->asked && !exchange_is_stopping(x); i++)
+        queue_abandon(exchange_queue(x), &s->rows[i].first);
 }
 
 void gmq_web_stats(struct exchange *x)

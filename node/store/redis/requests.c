@@ -57,6 +57,7 @@ static void mark_runnable(struct redis_requests *q, unsigned bucket)
  */
 #define UNASKED_BYTES 32768
 #define ROW_BYTES     512 /* about, of a page */
+#define JOB_ROW_BYTES (ROW_BYTES + ATTRIBUTES_MAX_BYTES)
 
 static size_t last_pop_bytes(const struct redis_requests *q, const struct op *op)
 {
@@ -93,7 +94,7 @@ static size_t expected_bytes(const struct redis_requests *q, const struct op *op
     case OP_POP:
         return last_pop_bytes(q, op);
     case OP_LIST:
-        return op->in.list.limit * (size_t)ROW_BYTES;
+        return op->in.list.limit * (size_t)JOB_ROW_BYTES;
     case OP_TRACE:
         return op->in.trace.limit * (size_t)ROW_BYTES;
     case OP_TOPICS:

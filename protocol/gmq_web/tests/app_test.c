@@ -246,6 +246,60 @@ static void topics_are_shown_by_state(void **state)
                  "\"job_num\":1,\"next_time\":\"2023-11-14 22:13:30\"}],\"msg\":\"\"}");
 }
 
+/* A page of many topics takes no round trip for each of them. */
+static void topics_are_asked_for_their_first_reservation_together(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+    char text[64];
+
+    memory_store_set_now(f->ms, 1700000000000);
+    for (int i = 100; i < 200; i++) {
+        snprintf(text, sizeof(text), "{\"id\":\"%d\",\"topic\":\"t%d\",\"TTR\":60}", i, i);
+        pushed(f, text);
+        snprintf(text, sizeof(text), "/pop?topic=t%d", i);
+        assert_has(call(f, "GET", text, NULL), "\"code\":0");
+    }
+    call(f, "GET", "/getBucketStat", NULL); /* the census is there */
+    memory_store_hold(f->ms);
+    send_call(&c, "GET", "/getTTRBucketStat", NULL);
+    AWAIT(f, memory_store_count(f->ms, OP_LIST) == 64);
+    memory_store_release(f->ms, 1);
+    AWAIT(f, memory_store_count(f->ms, OP_LIST) == 65);
+    memory_store_unhold(f->ms);
+    assert_has(receive(&c),
+               "{\"id\":100,\"bucket_name\":\"gmq:ttrbucket:t199\",\"job_num\":1,");
+    leave(&c);
+}
+
+static void a_monitor_whose_client_leaves_asks_no_more(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    fill(f);
+    call(f, "GET", "/getBucketStat", NULL);
+    memory_store_hold(f->ms);
+    send_call(&c, "GET", "/getTTRBucketStat", NULL);
+    AWAIT(f, memory_store_count(f->ms, OP_LIST) == 1);
+    leave(&c);
+    memory_store_fail(f->ms, 1, STATUS_UNAVAILABLE, MEMORY_UNDONE);
+    memory_store_unhold(f->ms);
+    AWAIT(f, queue_stats(f->queue)->in_flight == 0);
+    assert_has(call(f, "GET", "/getTTRBucketStat", NULL), "gmq:ttrbucket:t\"");
+}
+
+static void a_monitor_that_cannot_ask_one_topic_says_so(void **state)
+{
+    struct fixture *f = *state;
+
+    fill(f);
+    call(f, "GET", "/getBucketStat", NULL);
+    memory_store_fail(f->ms, 1, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    assert_refused(call(f, "GET", "/getTTRBucketStat", NULL), 500,
+                   "store_error: the store refused the operation; nothing happened");
+}
+
 #define ROW(id, runtime, ttr, delay, topic, colour, status)                                   \
     "{\"id\":\"" id "\",\"job_key\":\"gmq:jobpool:" id "\",\"runtime\":\"2023-11-14 " runtime \
     "\",\"ttr\":\"" ttr "\",\"delay_time\":\"" delay "\",\"topic\":\"" topic                  \
@@ -378,6 +432,9 @@ int main(void)
         TEST(a_failure_of_the_store_is_told_from_a_refusal),
         TEST(an_empty_store_shows_null),
         TEST(topics_are_shown_by_state),
+        TEST(topics_are_asked_for_their_first_reservation_together),
+        TEST(a_monitor_whose_client_leaves_asks_no_more),
+        TEST(a_monitor_that_cannot_ask_one_topic_says_so),
         TEST(the_jobs_of_a_key_are_listed),
         TEST(a_list_goes_on_over_pages),
         TEST(the_monitor_refuses_with_400_and_500),

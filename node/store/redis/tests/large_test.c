@@ -9,6 +9,7 @@
 #include <hiredis/hiredis.h>
 
 #include "base/crc16.h"
+#include "node/store/attributes.h"
 #include "node/store/redis/parts.h"
 
 #define LARGE       1000000
@@ -160,6 +161,47 @@ static void large_jobs_are_popped_a_few_at_a_time(void **state)
     assert_int_equal(scripts_of_a_pop(n, "v", 1), 1);
 }
 
+static void push_with_attributes(struct node *n, const char *id)
+{
+    static char value[ATTRIBUTES_MAX_BYTES - 10];
+    struct attributes attributes = {0};
+    struct job_op a = {.op.id = bytes_of_text(id)};
+
+    memset(value, 'v', sizeof(value));
+    assert_true(attributes_add(&attributes, BYTES("name"), bytes_of(value, sizeof(value))));
+    a.op.in.push = (typeof(a.op.in.push)){.ttr_ms = 60000,
+                                          .rules = rules_default,
+                                          .has_extra = true,
+                                          .attributes = attributes_packed(&attributes)};
+    submit_op(n, &a, OP_PUSH, "t");
+    assert_int_equal(await(n, &a), STATUS_OK);
+}
+
+/* Each job of a page may bring as much as its attributes may have. */
+static void pages_are_asked_for_a_few_at_a_time(void **state)
+{
+    struct node *n = *state;
+    char id[16];
+    long base;
+
+    memset(reads, 0, sizeof(reads));
+    node_start_up(n);
+    for (unsigned i = 0; i < OP_LIST_MAX; i++) {
+        snprintf(id, sizeof(id), "%u", i);
+        push_with_attributes(n, id);
+    }
+    base = memory_of(n->redis);
+    for (unsigned i = 0; i < LARGE_READS; i++) {
+        reads[i].op.in.list = (typeof(reads[i].op.in.list)){JOB_READY, .limit = OP_LIST_MAX};
+        submit_op(n, &reads[i], OP_LIST, "t");
+    }
+    run_until(n->loop, &reads[0].is_done);
+    assert_in_range(most_memory_of(n->redis), 0,
+                    base + (long)n->options.replies_max + 4 * LARGE);
+    run_until(n->loop, &reads[LARGE_READS - 1].is_done);
+    assert_all_got();
+}
+
 /* Somebody who asks for one page after the other, until `pages_left` is 0. */
 struct page_reader {
     struct op op;
@@ -199,7 +241,7 @@ static void a_large_read_is_not_passed_by_smaller_ones_of_other_buckets(void **s
     static struct page_reader readers[2];
     static struct job_op get;
 
-    n->options.replies_max = LARGE + OP_LIST_MAX * 512;
+    n->options.replies_max = LARGE + OP_LIST_MAX * 5000;
     node_start_up(n);
     push_large(n, "a");
     pages_left = 1000;
@@ -435,6 +477,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_REDIS(large_replies_are_asked_for_a_few_at_a_time),
         WITH_REDIS(large_jobs_are_popped_a_few_at_a_time),
+        WITH_REDIS(pages_are_asked_for_a_few_at_a_time),
         WITH_REDIS(a_large_read_is_not_passed_by_smaller_ones_of_other_buckets),
         WITH_REDIS(large_reads_end_with_the_store),
         WITH_REDIS(replies_of_unknown_size_are_bounded_too),

@@ -223,7 +223,9 @@ void submit_pop_one(struct node *n, struct popped *p, const char *topic)
 void submit_of_lease(struct node *n, struct job_op *j, enum op_verb verb,
                      const struct popped *p)
 {
-    *j = (struct job_op){.op.id = p->id_bytes, .op.in.lease.stamp = p->stamp};
+    *j = (struct job_op){.op.id = p->id_bytes};
+    if (verb != OP_CANCEL) /* which takes the job without a lease */
+        j->op.in.lease.stamp = p->stamp;
     submit_op(n, j, verb, "t");
 }
 
