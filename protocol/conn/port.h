@@ -146,9 +146,10 @@ struct port_limits {
       "stopped.") \
     X(slowed, COUNTER, "dueq_requests_slowed_total", \
       "Requests over the rate of their address or identity, and without a valid token too often: " \
-      "HTTP answers them with 429, gmq reads them later.") \
+      "HTTP answers them with 429, gmq and beanstalkd read them later.") \
     X(tokenless, COUNTER, "dueq_requests_without_token_total", \
-      "Requests without a token that acted as the identity of their port (http.as, gmq.as).") \
+      "Requests without a token that acted as the identity of their port, such as http.as " \
+      "says.") \
     X(handshakes, COUNTER, "dueq_tls_handshakes_total", \
       "Clients that have begun to speak TLS.") \
     X(handshakes_failed, COUNTER, "dueq_tls_handshakes_failed_total", \

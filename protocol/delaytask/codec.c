@@ -125,7 +125,7 @@ const char *delaytask_refusal_of_add(const struct delaytask_request *request, ch
     if (!request->moment_s)
         return "timing_moment: missing";
     if (!request->content.len)
-        return "content: missing";
+        return "content: missing, or empty";
     memcpy(room, request->content.at, request->content.len);
     if (json_check(copy) != JSON_FAULT_NONE)
         return NULL;

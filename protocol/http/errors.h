@@ -66,7 +66,7 @@
     X(BODIES,        503, "too_many",            "too many bytes of requests at once (limits.http_bodies_bytes); try again later") \
     X(DISPLACED,     503, "too_many",            "others needed the room of this body: it came too slowly, or this address had too much (limits.http_bodies_bytes); try again later") \
     X(TOO_MANY,      503, "too_many",            "too many operations wait for the store (store.hold_max, or 256 MiB); try again later") \
-    X(WAITERS,       503, "too_many",            "too many topics are waited for, by all or by this address (limits.waiting); try again later, or without wait_ms") \
+    X(WAITERS,       503, "too_many",            "too many topics are waited for, by all or by this address (limits.waiting); try again later, or without waiting") \
     X(POPS,          503, "too_many",            "20000 topics are asked for jobs already; try again later") \
     X(FOLLOWERS,     503, "too_many",            "100 requests wait for deliveries already; try again later") \
     X(SWEEPS,        503, "too_many",            "16 kicks and purges of many go on already; try again when one has ended") \

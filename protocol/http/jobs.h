@@ -19,7 +19,8 @@
 struct http_call {
     struct op op;
     struct exchange *x;
-    void (*add)(struct buf *out, const struct op *op); /* the caller's, as it was given */
+    void (*add)(struct buf *out, const struct op *op); /* the caller's, as it was given: what
+                                                        * the native API adds to its reply */
     bool left_rival;                                   /* of http_push_over(), see there */
 };
 

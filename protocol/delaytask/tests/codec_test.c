@@ -62,7 +62,7 @@ static void says_what_is_wrong_with_a_body(void **state)
         {"{\"topic\":\"t\",\"timing_moment\":1700000000000}",
          "timing_moment is beyond the year"},
         {"{\"topic\":\"t\",\"content\":\"c\"}", "timing_moment: missing"},
-        {"{\"topic\":\"t\",\"timing_moment\":1}", "content: missing"},
+        {"{\"topic\":\"t\",\"timing_moment\":1}", "content: missing, or empty"},
     };
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
