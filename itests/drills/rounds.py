@@ -259,8 +259,8 @@ def _telling_of_denials(journal):
         denied = journal.of(Denied)
         if not denied:
             raise
-        raise AssertionError(f"{error}; {len(denied)} requests were denied, the first by "
-                             f"{denied[0].node}: {denied[0].code}") from error
+        why = ", ".join(sorted({f"{each.code} at {each.node}" for each in denied}))
+        raise AssertionError(f"{error}; {len(denied)} requests were denied: {why}") from error
 
 
 def _give_time_to_lead(cluster):

@@ -239,7 +239,7 @@ def test_clients_that_are_denied_are_seen_by_the_judge(needs_network, safety_on,
 def test_a_row_in_which_clients_are_denied_for_good_says_so(needs_network, safety_on, tmp_path):
     row = Stranger()
     row.is_sorry = False
-    with pytest.raises(AssertionError, match="in vain: jobs are handed over; .* denied, .*unauthorized"):
+    with pytest.raises(AssertionError, match="in vain: jobs are handed over; .* denied: .*unauthorized"):
         run_row(row, tmp_path, seed=1, rounds=1)
 
 
