@@ -8,6 +8,9 @@ the windows of sequences that want time to pass.
 Windows: steps are sent at the beginning of three windows. Everything takes whole seconds (a delay,
 a time to run, a pause), so what a window's steps begin ends whole seconds after that window, and the
 windows begin where no such end is near. A machine that is too slow for that makes a sequence void.
+
+Between the steps of one without windows there may be a pause: the other server keeps times in ms, and what is due
+or buried within the same one has no order by time.
 """
 
 import itertools
@@ -27,6 +30,7 @@ STEP_S = 0.02      # apart: what they begin ends apart, too
 SLOW_S = 0.1       # later than this a step may have met what an earlier one's time did
 SHOWN_BYTES = 300
 JOB_COUNTS = tuple(f"current-jobs-{state}" for state in ("ready", "reserved", "delayed", "buried"))
+APART_S = 0.002    # more than a ms
 BRIEF_S = 0.7      # so long lasts a sequence in which no time is to pass, at most
 
 
@@ -35,11 +39,11 @@ class Result(NamedTuple):
     is_void: bool = False   # the machine was too slow for the sequence's times
 
 
-def play(steps, sides, differ, is_timed=False):
-    """Result. `sides`: beanstalkd, and who is to be like it."""
+def play(steps, sides, differ, is_timed=False, apart_s=0):
+    """Result. `sides`: beanstalkd, and who is to be like it. `apart_s`: between two steps."""
     try:
         _begin(sides, is_timed)
-        talk = _Talk(steps, sides, differ)
+        talk = _Talk(steps, sides, differ, apart_s)
         begin = time.monotonic()
         is_late = talk.go(begin, is_timed)
         result = Result(talk.failure, is_late or (
@@ -54,8 +58,8 @@ def play(steps, sides, differ, is_timed=False):
 
 
 class _Talk:
-    def __init__(self, steps, sides, differ):
-        self.steps, self.sides, self.differ = steps, sides, differ
+    def __init__(self, steps, sides, differ, apart_s):
+        self.steps, self.sides, self.differ, self.apart_s = steps, sides, differ, apart_s
         self.failure = None
         self._compared = {}  # {connection: replies found equal}
 
@@ -72,6 +76,8 @@ class _Talk:
                 is_late = is_late or since > SLOW_S
                 for side in self.sides:  # beanstalkd looks for what is over after a command, not before
                     side.barrier()
+            elif self.apart_s:
+                time.sleep(self.apart_s)
             self._step(at, step)
             if self.failure:
                 break

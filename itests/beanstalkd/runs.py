@@ -11,7 +11,7 @@ from typing import NamedTuple, Optional, Union
 
 from beanstalkd.differ import Differ
 from beanstalkd.draw import draw, draw_drained
-from beanstalkd.play import play
+from beanstalkd.play import APART_S, play
 from beanstalkd.side import Side
 from beanstalkd.steps import as_text
 
@@ -83,30 +83,31 @@ def sides_of(pair, lie=None):
             side.close()
 
 
-def play_on(pair, steps, is_timed=False, lie=None):
+def play_on(pair, steps, is_timed=False, lie=None, apart_s=0):
     """(Result, Differ)"""
     differ = Differ()
     with sides_of(pair, lie) as sides:
-        return play(steps, sides, differ, is_timed), differ
+        return play(steps, sides, differ, is_timed, apart_s), differ
 
 
 def play_once(pair, steps, is_timed=False, lie=None):
-    """(Result, Differ). Failed or void, it is played again: only what differs each time does."""
-    return _again(lambda: play_on(pair, steps, is_timed, lie))
+    """(Result, Differ). Failed or void, it is played again, its steps apart: only what differs each
+    time does."""
+    return _again(lambda apart_s: play_on(pair, steps, is_timed, lie, apart_s))
 
 
 def play_drained(open_pair, steps):
     """As play_once(); `open_pair()` is a context with fresh servers."""
-    def on_fresh_ones():
+    def on_fresh_ones(apart_s):
         with open_pair() as pair:
-            return play_on(pair, steps)
+            return play_on(pair, steps, apart_s=apart_s)
 
     return _again(on_fresh_ones)
 
 
 def _again(play_it):
-    for _ in range(TRIES):
-        result, differ = play_it()
+    for number in range(TRIES):
+        result, differ = play_it(APART_S if number else 0)
         if not result.failure and not result.is_void:
             break
     return result, differ

@@ -115,20 +115,33 @@ def test_which_rounds_prove_nothing_when_nothing_is_lost(number, variants, must)
     assert MATRIX[number].must_lose(variants) is must
 
 
+def checked_promotion(failovers=5, tilts=0, refused=0, back_ms=0):
+    """(the complaints of row 14, what it wrote down, its note); before it, one failover fewer and
+    no TILT."""
+    cluster, journal = cluster_of(Node()), Journal()
+    cluster.store = SimpleNamespace(failovers=lambda: failovers, tilts=lambda: tilts)
+    row = type(MATRIX["14"])()
+    vars(row).update(since_ms=1, began_ms=2, ended_ms=9, failovers=4, tilts=0, back_ms=back_ms,
+                     told=Told(cluster))
+    drill = SimpleNamespace(variant="killed", since_ms=2, cluster=cluster, journal=journal,
+                            answers=lambda outcome, since_ms: refused * (outcome == REFUSED))
+    return [*row.check(drill, None), *row.check_times(drill)], journal.of(Older), row.note
+
+
 @pytest.mark.parametrize("failovers, ended_ms, split_ms, note", [
     (5, 9, math.inf, ""), (6, 1000, 2, "rounds with more failovers, of the Sentinels' own: 1")])
 def test_a_failover_of_the_sentinels_own_forgets_too(monkeypatch, failovers, ended_ms, split_ms,
                                                      note):
     monkeypatch.setattr("drills.rows.sentinel.now_ms", lambda: 1000)
-    cluster, journal = cluster_of(Node()), Journal()
-    cluster.store = SimpleNamespace(failovers=lambda: failovers)
-    row = type(MATRIX["14"])()
-    vars(row).update(since_ms=1, began_ms=2, ended_ms=9, failovers=4, back_ms=0,
-                     told=Told(cluster))
-    drill = SimpleNamespace(variant="killed", since_ms=2, cluster=cluster, journal=journal,
-                            answers=lambda *unused: 0)
-    assert not list(row.check(drill, None))
-    assert (journal.of(Older), row.note) == ([Older(1, ended_ms, 0, 0, split_ms)], note)
+    assert checked_promotion(failovers) == ([], [Older(1, ended_ms, 0, 0, split_ms)], note)
+
+
+@pytest.mark.parametrize("tilts, count, note", [
+    (0, 2, ""), (1, 0, "rounds with Sentinels that saw the machine stand still: 1")])
+def test_sentinels_that_saw_the_machine_stand_still_excuse_the_time_it_takes(tilts, count, note):
+    complaints, older, told = checked_promotion(tilts=tilts, refused=7, back_ms=30_000)
+    assert (len(complaints), told) == (count, note)
+    assert older == [Older(1, 9, 0, 0, math.inf)], "what may be forgotten is judged all the same"
 
 
 def test_redis_finds_nothing_wrong_with_the_file_that_was_cut():

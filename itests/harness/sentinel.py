@@ -98,6 +98,10 @@ class Sentinel(Restartable):
         found = self.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME)
         return (found[0], int(found[1])) if found else None
 
+    def tilts(self):
+        """How often it has entered TILT."""
+        return self.process.output().count("+tilt #tilt mode entered")
+
     def facts(self):
         """What SENTINEL MASTER says: {"num-other-sentinels": "2", ...}."""
         found = self.ask("SENTINEL", "MASTER", NAME) or {}

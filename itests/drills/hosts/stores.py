@@ -224,6 +224,11 @@ class WatchedStore:
         """How many the Sentinels have tried: a number that only grows."""
         return max(int(each.sentinel_master(NAME)["config-epoch"]) for each in self._asked)
 
+    def tilts(self):
+        """How often Sentinels found that time had jumped, or stood still for 2 s: each then only
+        looks on for 30 s (TILT). A number that only grows."""
+        return sum(each.tilts() for each in self.watched.sentinels)
+
     def destroy(self):
         self.watched.destroy()
 

@@ -136,6 +136,10 @@ class ForgetfulRow(RedisRow):
         """Does it come back empty?"""
         return False
 
+    def is_away_briefly(self, drill):  # pylint: disable=unused-argument
+        """Did whoever promotes another, or starts it again, do so at once?"""
+        return True
+
     def begin(self, drill):
         self.told = Told(drill.cluster)
         if self.keeps_nothing(drill.variant):
@@ -169,7 +173,7 @@ class ForgetfulRow(RedisRow):
         elif drill.answers(UNKNOWN, drill.since_ms):
             yield "a push had no clear answer, and Redis forgets nothing"
         refused = drill.answers(REFUSED, drill.since_ms)
-        if refused:
+        if refused and self.is_away_briefly(drill):
             yield f"{refused} pushes were refused, and Redis was away for a moment only"
 
     def check_times(self, drill):

@@ -23,7 +23,7 @@ class Promoted(ForgetfulRow):
                 "by hand, min_replicas 2")
     short_variants = ("killed", "by hand")
     rounds = 60
-    own_failovers = 0
+    own_failovers = tilted = 0
 
     def plan_key(self, variant):
         return variant.partition(", ")[2]
@@ -51,7 +51,7 @@ class Promoted(ForgetfulRow):
         """By hand, the old master goes on until the nodes have left it."""
         store, self.old = drill.cluster.store, drill.cluster.redis
         self.begin(drill)
-        self.failovers = store.failovers()
+        self.failovers, self.tilts = store.failovers(), store.tilts()
         how = drill.variant.partition(",")[0]
         self.began_ms = now_ms()
         {"killed": self.old.kill, "frozen": self.old.freeze,
@@ -79,12 +79,19 @@ class Promoted(ForgetfulRow):
         if drill.cluster.store.failovers() > self.failovers + 1:
             self.own_failovers += 1
             self.split_ms, self.ended_ms = self.began_ms, now_ms()
+        self.tilted += not self.is_away_briefly(drill)
         yield from super().check(drill, elected)
+
+    def is_away_briefly(self, drill):
+        """Sentinels that saw the machine stand still do nothing for 30 s."""
+        return drill.cluster.store.tilts() == self.tilts
 
     @property
     def note(self):
-        return (f"rounds with more failovers, of the Sentinels' own: {self.own_failovers}"
-                if self.own_failovers else "")
+        notes = {"more failovers, of the Sentinels' own": self.own_failovers,
+                 "Sentinels that saw the machine stand still": self.tilted}
+        return "; ".join(f"rounds with {what}: {count}" for what, count in notes.items() if count)
 
     def check_times(self, drill):
-        return () if drill.variant.endswith("2") else super().check_times(drill)
+        is_judged = not drill.variant.endswith("2") and self.is_away_briefly(drill)
+        return super().check_times(drill) if is_judged else ()

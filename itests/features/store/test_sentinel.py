@@ -2,6 +2,8 @@
 believes: node/store/redis/topology/tests/sentinel_view_test.c; set-ups that are refused, and a failover
 by hand: node/store/redis/tests/follow_test.c."""
 
+import time
+
 import pytest
 
 from harness.background import in_background
@@ -222,3 +224,15 @@ def test_the_password_of_the_sentinels_and_another_one_of_redis(make_node, watch
     wait_until(lambda: is_used(node, after), "the node is at the new master")
     assert_serves(node, "after-1")
     assert "zx81-" not in node.output()
+
+
+# ---- what drills go by ----
+
+def test_a_sentinel_for_which_time_stood_still_is_known(watched):
+    """For 30 s it starts no failover; a drill excuses what that takes."""
+    sentinel = watched().sentinels[0]
+    assert sentinel.tilts() == 0
+    sentinel.freeze()
+    time.sleep(2.5)  # the fault: a Sentinel takes more than 2 s for a jump
+    sentinel.thaw()
+    wait_until(lambda: sentinel.tilts() == 1, "it tells of the jump")
