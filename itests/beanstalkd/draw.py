@@ -30,6 +30,7 @@ from beanstalkd.steps import CLOSE, DRAIN, SHUT, Step
 
 BODY_BYTES_MAX = 1024  # of both servers
 CONNECTIONS, KEEPER = "abcd", "k"
+MAY_WAIT = re.compile(rb"reserve\r|reserve-with-timeout\s+[-+]?0*[1-9]")
 TUBES = (b"t", b"u-v/w;x.$_()+9", b"T" * 60, b"0")
 ODD_TUBES = (b"-t", b"a b", b"", b"x" * 200, b"x" * 201, b"t\xc3\xa9", b"a=b", b"a\0b", b"*", b"+")
 NO_TIME = (b"-0", b"", b"0abc", b"abc", b"\t0", b"  0")
@@ -174,7 +175,9 @@ class _Draw:
         line = b" ".join([name.encode(), *words])
         replies = 1
         if self.dice.random() < self.odd * 0.5:
-            line, replies = self._broken(line), -1
+            broken = self._broken(line)
+            if conn == self.waiter or not MAY_WAIT.match(broken + b"\r"):
+                line, replies = broken, -1
         if name == "put":
             return self._with_body(line, words, replies)
         self.is_waiting = self.is_waiting or name == "reserve"

@@ -14,17 +14,15 @@ or buried within the same one has no order by time.
 """
 
 import itertools
-import re
 import time
 from typing import NamedTuple, Optional
 
 from beanstalkd.differ import numbers_of
-from beanstalkd.draw import GOOD_ODD_TUBES, KEEPER, TUBES
+from beanstalkd.draw import GOOD_ODD_TUBES, KEEPER, MAY_WAIT, TUBES
 from beanstalkd.side import PATIENCE_S
 from beanstalkd.steps import CLOSE, DRAIN, NOBODYS_ID, SHUT, Step
 from harness.wait import wait_until
 
-MAY_WAIT = re.compile(rb"reserve\r|reserve-with-timeout\s+[-+]?0*[1-9]")
 WINDOWS_S = (0, 4 / 3, 8 / 3)
 STEP_S = 0.02      # apart: what they begin ends apart, too
 SLOW_S = 0.1       # later than this a step may have met what an earlier one's time did
