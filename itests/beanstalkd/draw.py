@@ -42,7 +42,7 @@ LINES = (b"", b" ", b"put", b"put ", b"PUT 0 0 1 1", b"use", b"reserve x", b"res
          b"ignore", b"delete", b"delete ", b"touch", b"bury", b"bury 1", b"pause-tube", b"pause-tube t",
          b"kick-job", b"reserve-job", b"reserve-with-timeout", b"reserve-with-timeout ", b"\0",
          b"deletes 1", b"list-tubes-watchedx", b"statsx", b"reservex", b"hello", b"GET / HTTP/1.1",
-         b"delete  1", b" delete 1", b"use t u", b"x" * 222, b"x" * 224, b"x" * 300, b"x" * 3000)
+         b"delete  1", b" delete 1", b"use t u", b"x" * 222, b"x" * 226, b"x" * 300, b"x" * 3000)
 LINES_BYTES_BAD = range(223, 226)  # and its end: see above; a put before it may eat two bytes
 SECONDS = (0, 1, 2)        # what a timed sequence waits for
 NEVER = (1000, 1000000)    # and what none does

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from beanstalkd.draw import BODY_BYTES_MAX
 from beanstalkd.runs import Pair, Server
-from harness.beanstalkd import Beanstalkd
+from harness.beanstalkd import Beanstalkd, connect
 from harness.node import Node
 from harness.ports import free_port
 
@@ -24,6 +24,11 @@ def itself(directory, is_unix=False):
 
 
 def _server(beanstalkd):
+    """Small numbers are nobody's ids, as with a node."""
+    with connect(beanstalkd.port) as link, link.makefile("rb") as replies:
+        for number in range(1, 21):
+            link.sendall(b"put 0 0 1 0\r\n\r\ndelete %d\r\n" % number)
+            assert [replies.readline(), replies.readline()] == [b"INSERTED %d\r\n" % number, b"DELETED\r\n"]
     return Server(beanstalkd.port, beanstalkd.process.pid)
 
 
