@@ -61,11 +61,14 @@ def play_all(parts, workers, servers, on_played):
         process.start()
     try:
         return _listen(processes, told, has_ended, on_played)
-    finally:
+    except BaseException:
         has_ended.set()
         for process in processes:
             if process.exitcode is None:
                 os.kill(process.pid, signal.SIGINT)
+        raise
+    finally:
+        for process in processes:
             process.join()
 
 
