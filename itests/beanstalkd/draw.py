@@ -178,6 +178,8 @@ class _Draw:
             broken = self._broken(line)
             if conn == self.waiter or not MAY_WAIT.match(broken + b"\r"):
                 line, replies = broken, -1
+        if len(line) in LINES_BYTES_BAD:
+            line += b" " * len(LINES_BYTES_BAD)
         if name == "put":
             return self._with_body(line, words, replies)
         self.is_waiting = self.is_waiting or name == "reserve"
@@ -199,8 +201,7 @@ class _Draw:
             return line.replace(b" ", b"\t", 1)
         if b"@" in line:  # ids have other lengths there
             return line + b"\t\t"
-        line += b" " * self.dice.choice((150, 200, 222 - len(line), 400))
-        return line + b" " * (len(LINES_BYTES_BAD) if len(line) in LINES_BYTES_BAD else 0)
+        return line + b" " * self.dice.choice((150, 200, 222 - len(line), 400))
 
     def _with_body(self, line, words, replies):
         size = words[3]

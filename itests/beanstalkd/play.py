@@ -208,6 +208,8 @@ def _clean(steps, sides):
             return not left
 
         wait_until(is_clean, "all jobs are deleted", interval_s=0)
+        if tubes and side.baseline:  # a pause behind a command that waited comes with the end
+            _alone(side)
         for tube in tubes:  # one vanishes, and its pause does not
             side.ask("use", tube)
             side.ask("pause-tube", tube, b"0")
