@@ -85,9 +85,10 @@ These are violations of a row's own checks:
 | 12 to 16 | a bucket without the leader's token; a move that the reconciler finds half done; a push refused that could have waited; an error that is not clear |
 | 17 | a node that does not tell of Redis's clock |
 | 23 | a loop that stalled for more than 10 ms and did not wait for a processor meanwhile |
-| 27 to 29, and 30 and 31 where all nodes scan | a job moved by a node that had not its topic's lock |
+| 27 to 29, and 30, 31 and 33 where all nodes scan | a job moved by a node that had not its topic's lock |
 | 28 | more topics than a fair share, or others', that change their node |
 | 32 | a request that failed, but for those that an orderly change of the leader crossed (the notes have their number); a connection that ended though nodes only read their settings again; a node that takes a client whom it should not, or not one whom it should |
+| 33 | a job of beanstalkd's clients that is lost, early, or twice though nothing was under way; a job that was held and comes to others later than 15 s after the fault; a connection that ended in a switchover |
 
 A row of the matrix that is not in the table below has not been measured for this page; nor has a
 time that is `-` in all lines of a row.
