@@ -67,6 +67,14 @@ static void assert_all_got(void)
         assert_int_equal(reads[i].op.status, STATUS_OK);
 }
 
+/* When the first of many has been answered; `base`: Redis's memory before them. */
+static void assert_answered_within_bounds(struct node *n, const struct job_op *first, long base)
+{
+    run_until(n->loop, &first->is_done);
+    assert_in_range(most_memory_of(n->redis), 0,
+                    base + (long)n->options.replies_max + 4 * LARGE);
+}
+
 static void large_replies_are_asked_for_a_few_at_a_time(void **state)
 {
     struct node *n = *state;
@@ -82,9 +90,7 @@ static void large_replies_are_asked_for_a_few_at_a_time(void **state)
         reads[i].op.id = BYTES("a");
         submit_op(n, &reads[i], OP_GET, "t");
     }
-    run_until(n->loop, &reads[0].is_done);
-    assert_in_range(most_memory_of(n->redis), 0,
-                    base + (long)n->options.replies_max + 4 * LARGE);
+    assert_answered_within_bounds(n, &reads[0], base);
 
     /* What is small does not wait for them, nor do they wait for ever. */
     submit_push(n, &small, "t");
@@ -136,9 +142,7 @@ static void large_jobs_are_popped_a_few_at_a_time(void **state)
         reads[i].op.in.pop.count = 1;
         submit_op(n, &reads[i], OP_POP, "t");
     }
-    run_until(n->loop, &reads[0].is_done);
-    assert_in_range(most_memory_of(n->redis), 0,
-                    base + (long)n->options.replies_max + 4 * LARGE);
+    assert_answered_within_bounds(n, &reads[0], base);
     run_until(n->loop, &reads[LARGE_READS - 1].is_done);
     assert_all_got();
     assert_int_equal(redis_fixture_command(n->redis, "ZCARD dq:{%u}:v:t", reads[0].op.bucket),
@@ -195,9 +199,7 @@ static void pages_are_asked_for_a_few_at_a_time(void **state)
         reads[i].op.in.list = (typeof(reads[i].op.in.list)){JOB_READY, .limit = OP_LIST_MAX};
         submit_op(n, &reads[i], OP_LIST, "t");
     }
-    run_until(n->loop, &reads[0].is_done);
-    assert_in_range(most_memory_of(n->redis), 0,
-                    base + (long)n->options.replies_max + 4 * LARGE);
+    assert_answered_within_bounds(n, &reads[0], base);
     run_until(n->loop, &reads[LARGE_READS - 1].is_done);
     assert_all_got();
 }
@@ -302,9 +304,7 @@ static void replies_of_unknown_size_are_bounded_too(void **state)
         many[i].op.id = BYTES("a");
         submit_op(n, &many[i], OP_GET, "t");
     }
-    run_until(n->loop, &many[0].is_done);
-    assert_in_range(most_memory_of(n->redis), 0,
-                    base + (long)n->options.replies_max + 4 * LARGE);
+    assert_answered_within_bounds(n, &many[0], base);
 
     /* What brings nothing waits for none of them. */
     submit_push(n, &small, "t");
